@@ -2,8 +2,7 @@
 //!
 //! By RFC 3168 (§6.1.1, §6.1.4, §6.1.5) none of them is ECN-capable. A queue that marks data early then drops them early.
 
-use crate::params::TcpParams;
-use crate::profiles::Profile;
+use crate::params::{Profile, TcpParams};
 use roamlab_packet::Ecn;
 
 /// The ECN field of what is not new data, at either end.

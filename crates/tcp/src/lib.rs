@@ -45,10 +45,10 @@ mod walks;
 
 pub(crate) use linux::{Autotuning, QuickAcks, RoundAverages, SendBuffer, Unlisted, clock, wheel};
 pub use params::{
-    AckRule, Backoff, Handshake, PARAMETERS, Parameter, PartialDeflation, RecoveryKind, Reduction, RtoRule,
-    SpuriousDetection, TcpParams, VARIANTS, Variant,
+    AckRule, Backoff, Handshake, PARAMETERS, PROFILES, Parameter, PartialDeflation, Profile, RecoveryKind,
+    Reduction, RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,
 };
-pub use profiles::{PROFILES, Profile, ProfileName, TcpProfile};
+pub use profiles::{ProfileName, TcpProfile};
 pub use receiver::TcpReceiver;
 pub use sender::TcpSender;
 pub use short_cut::StampedAck;

@@ -3,8 +3,7 @@
 //! What a variable of ns-2 turns on or off is a parameter in `params.rs`. ns-2's own algorithms are the recoveries `pipe`,
 //! `ns2_fack` and `vegas`. All other differences are the rules below, which hold in the profiles of ns-2.
 
-use crate::params::{Handshake, RecoveryKind, TcpParams};
-use crate::profiles::Profile;
+use crate::params::{Handshake, Profile, RecoveryKind, TcpParams};
 use crate::state::{SendQuota, SendState};
 use roamlab_engine::Bytes;
 

@@ -8,40 +8,6 @@ use serde::de::IntoDeserializer;
 use serde::de::value::Error as ValueError;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A built-in profile: whose TCP is being run.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub enum Profile {
-    /// The RFCs: 5681, 6928, 6298, 6582, 6675, 3042, 5682.
-    #[default]
-    #[serde(rename = "rfc")]
-    Rfc,
-    /// ns-2 before 2001: tick 100 ms, no minimum RTO, initial window 1, no SYN, no limited transmit, no header.
-    #[serde(rename = "ns2-2001")]
-    Ns2_2001,
-    /// ns-2 of 2003 (2.26): tick 10 ms, minimum RTO 1 s, truncating halving, repeated fast retransmits.
-    #[serde(rename = "ns2-2003")]
-    Ns2_2003,
-    /// ns-2 of 2009 (2.34, 2.35): tick 10 ms, minimum RTO 200 ms.
-    #[serde(rename = "ns2-2009")]
-    Ns2_2009,
-    /// Linux 6 with its default settings: RACK-TLP, PRR, undo, quick ACKs.
-    #[serde(rename = "linux-6")]
-    Linux6,
-    /// The same with BBR.
-    #[serde(rename = "linux-6-bbr")]
-    Linux6Bbr,
-}
-
-/// Names and one-line summaries of all profiles.
-pub const PROFILES: &[(&str, &str)] = &[
-    ("rfc", "the RFCs: 5681, 6928, 6298, 6582, 6675, 3042, 5682"),
-    ("ns2-2001", "ns-2 before 2001: tick 100 ms, no minimum RTO, initial window 1"),
-    ("ns2-2003", "ns-2 of 2003 (2.26): tick 10 ms, minimum RTO 1 s, truncating halving"),
-    ("ns2-2009", "ns-2 of 2009 (2.34, 2.35): tick 10 ms, minimum RTO 200 ms"),
-    ("linux-6", "Linux 6 with its default settings: CUBIC, RACK-TLP, PRR, undo, quick ACKs"),
-    ("linux-6-bbr", "Linux 6 with BBR version 1"),
-];
-
 /// The name of a profile: a built-in one, or one that the scenario declares in `tcp_profiles`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]

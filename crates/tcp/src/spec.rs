@@ -393,7 +393,6 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profiles::{PROFILES, Profile};
     use serde_json::Value;
 
     /// A connection and its profile, from parameters and rules in one table.

@@ -5,7 +5,10 @@
 
 use super::params::Unused;
 use super::visitor::{Path, Preparing, State, Visitor};
-use super::{Action, Input, Kind, Message, Params, Phase, Session};
+use super::{
+    Action, Input, Kind, Message, PREPARATION_LIFETIME, PREPARE_RETRANSMIT, PREPARE_RETRIES, Params, Phase,
+    Session, TUNNEL_LIFETIME, UPDATE_RETRANSMIT, UPDATE_RETRIES,
+};
 use crate::blocks::{Beacons, BufferPlace};
 use crate::signal::{broadcast, send};
 use crate::transitions::Role;
@@ -109,7 +112,7 @@ impl AccessRouter {
         for &to in previous.iter().filter(|&&to| to != self.address) {
             send(to, (host, id, Kind::Notify), out);
         }
-        let (retransmit, retries) = (self.params.update_retransmit, self.params.update_retries);
+        let (retransmit, retries) = (UPDATE_RETRANSMIT, UPDATE_RETRIES);
         let visitor = self.serve(host, out);
         if let Some(path) = visitor.path.as_ref().filter(|path| path.id == id) {
             if path.acknowledged {
@@ -142,7 +145,7 @@ impl AccessRouter {
             visitor.path = None;
         } else if idle {
             // Packets on their way still arrive at it.
-            visitor.state = State::Left { until: now + self.params.tunnel_lifetime };
+            visitor.state = State::Left { until: now + TUNNEL_LIFETIME };
         } else if self.params.anchor_change && from != self.anchor {
             send(host, (host, id, Kind::AnchorChange { anchor: self.anchor }), out);
         }
@@ -166,8 +169,8 @@ impl AccessRouter {
             State::Prepared { .. } => {}
             _ if visitor.preparing.as_ref().is_some_and(|one| one.id == id) => {}
             _ => {
-                let again = now + self.params.prepare_retransmit;
-                visitor.preparing = Some(Preparing { to, id, again, left: self.params.prepare_retries });
+                let again = now + PREPARE_RETRANSMIT;
+                visitor.preparing = Some(Preparing { to, id, again, left: PREPARE_RETRIES });
                 send(to, (host, id, Kind::Prepare), out);
             }
         }
@@ -178,7 +181,7 @@ impl AccessRouter {
         if !self.newest.is_news(host, id) {
             return;
         }
-        let until = now + self.params.preparation_lifetime;
+        let until = now + PREPARATION_LIFETIME;
         let buffer = self.params.buffer.is_at(BufferPlace::New);
         let is_new = self.state(host) != StateName::Prepared;
         let prepared = State::Prepared { by: from, until };
@@ -212,7 +215,7 @@ impl AccessRouter {
         if self.present.contains(&host) {
             visitor.over_air(host, (host, id, Kind::Prepared), out);
         }
-        visitor.forward(host, (from, false), now + self.params.preparation_lifetime, out);
+        visitor.forward(host, (from, false), now + PREPARATION_LIFETIME, out);
     }
 
     /// The host is at another access router.
@@ -222,7 +225,7 @@ impl AccessRouter {
         }
         let forwards = self.params.forward_after_notify;
         let Some(visitor) = self.visitors.get_mut(&host) else { return };
-        let until = now + self.params.tunnel_lifetime;
+        let until = now + TUNNEL_LIFETIME;
         visitor.path = None;
         let tunnels = matches!(visitor.state, State::Forwarding { .. } | State::Prepared { .. });
         if forwards || tunnels || visitor.buffering {
@@ -237,7 +240,7 @@ impl AccessRouter {
         let Some(visitor) = self.visitors.get_mut(&host) else { return };
         match visitor.state {
             State::Serving => {
-                let until = now + self.params.tunnel_lifetime;
+                let until = now + TUNNEL_LIFETIME;
                 (visitor.state, visitor.path) = (State::Left { until }, None);
                 if self.params.buffer.is_at(BufferPlace::Old) {
                     visitor.buffering = true;
@@ -305,14 +308,14 @@ impl AccessRouter {
                 if one.left == 0 {
                     visitor.preparing = None;
                 } else {
-                    (one.left, one.again) = (one.left - 1, now + params.prepare_retransmit);
+                    (one.left, one.again) = (one.left - 1, now + PREPARE_RETRANSMIT);
                     send(one.to, (host, one.id, Kind::Prepare), out);
                 }
             }
             if let Some(path) = &mut visitor.path
                 && let Some((_, left)) = path.again.filter(|(at, _)| *at <= now)
             {
-                path.again = left.checked_sub(1).map(|left| (now + params.update_retransmit, left));
+                path.again = left.checked_sub(1).map(|left| (now + UPDATE_RETRANSMIT, left));
                 if path.again.is_some() {
                     path.update(host, out);
                 }

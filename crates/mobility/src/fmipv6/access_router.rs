@@ -4,7 +4,10 @@
 //! An rtsolpr of a host that is not served has no answer. A una, hi or fbu that is older than the last news of the host
 //! has no effect. The same holds for a una of a host that layer 2 does not have here.
 
-use super::{Action, Input, Kind, Message, Params, Phase};
+use super::{
+    Action, BUFFER_LIFETIME, Input, Kind, Message, Params, Phase, RETRANSMIT, RETRANSMIT_LIMIT, RETRIES,
+    TUNNEL_LIFETIME,
+};
 use crate::backoff::Backoff;
 use crate::blocks::{Beacons, BufferPlace};
 use crate::signal::{broadcast, send};
@@ -139,7 +142,7 @@ impl AccessRouter {
         if let Some(visitor) = self.visitors.get_mut(&host)
             && visitor.state == State::Serving
         {
-            visitor.state = State::Left { until: now + self.params.buffer_lifetime };
+            visitor.state = State::Left { until: now + BUFFER_LIFETIME };
             if keeps {
                 visitor.buffering = true;
                 out.push(Action::StartBuffering { host });
@@ -167,7 +170,7 @@ impl AccessRouter {
         if !self.newest.is_news(host, id) {
             return;
         }
-        let prepared = State::Prepared { until: now + self.params.buffer_lifetime };
+        let prepared = State::Prepared { until: now + BUFFER_LIFETIME };
         let is_new = self.state(host) != StateName::Prepared;
         let visitor = self.visitor(host, prepared);
         if visitor.state != State::Serving {
@@ -211,11 +214,9 @@ impl AccessRouter {
             send(to, (host, id, Kind::FastBindingAcknowledge), out);
             return;
         }
-        let (buffer, timer) = (
-            self.params.buffer.is_at(BufferPlace::New),
-            Backoff::start(now, self.params.retransmit, self.params.retransmit_limit),
-        );
-        let left = self.params.retries;
+        let (buffer, timer) =
+            (self.params.buffer.is_at(BufferPlace::New), Backoff::start(now, RETRANSMIT, RETRANSMIT_LIMIT));
+        let left = RETRIES;
         let Some(visitor) = self.visitors.get_mut(&host) else { return };
         match visitor.state {
             State::Forwarding { to: known, .. } if known == to => {
@@ -244,7 +245,7 @@ impl AccessRouter {
     }
 
     fn forward(&mut self, host: Addr, to: Addr, now: Time, out: &mut Vec<Action>) {
-        let until = now + self.params.tunnel_lifetime;
+        let until = now + TUNNEL_LIFETIME;
         let visitor = self.visitor(host, State::Left { until });
         visitor.initiating = None;
         let before = std::mem::replace(&mut visitor.state, State::Forwarding { to, until });

@@ -1,7 +1,7 @@
 //! The roles at the nodes, and the capabilities that the protocol requests.
 
 use super::{AccessRouter, Anchor, Fmipv6, Kind, MobileHost, Params, Phase};
-use crate::blocks::{Trigger, TriggerBy, check_times, check_tree, check_unused, gateway};
+use crate::blocks::{Trigger, TriggerBy, check_tree, check_unused, gateway};
 use crate::{Installation, Protocol, Refusal, Topology};
 use roamlab_engine::{Bytes, Duration, Rng};
 
@@ -23,15 +23,6 @@ impl Protocol for Params {
             return Err(refusal.help("write \"source\", or \"none\" for reactive handovers"));
         }
         self.buffer.check()?;
-        self.binding.check("binding")?;
-        let times = [
-            ("stay_timeout", self.stay_timeout),
-            ("buffer_lifetime", self.buffer_lifetime),
-            ("tunnel_lifetime", self.tunnel_lifetime),
-            ("retransmit", self.retransmit),
-            ("retransmit_limit", self.retransmit_limit),
-        ];
-        check_times("", times)?;
         check_tree(topology)
     }
 
@@ -44,7 +35,7 @@ impl Protocol for Params {
         // The check ensures that there is one gateway, and a way to it from each cell.
         let Ok(Some(gateway)) = gateway(topology) else { return installed };
         let anchor = topology.address(gateway);
-        installed.place(anchor, Anchor::new(self));
+        installed.place(anchor, Anchor::default());
         for cell in &topology.cells {
             let at = topology.address(&cell.name);
             let phase = self.detection.phase(&cell.name, stream);

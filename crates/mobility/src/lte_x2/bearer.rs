@@ -13,7 +13,7 @@
 //! An end marker from the source closes the forwarded stream: the reorder queue follows. An end marker for a handover
 //! from here goes to the target when no packet is left that must precede it.
 
-use super::{Action, Forwarding, Kind, Message, Params};
+use super::{Action, Forwarding, Kind, Message, Params, REORDERING_WAIT};
 use crate::{Identification, Via};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
@@ -105,13 +105,13 @@ impl EnodebBearer {
     }
 
     /// The host is here: what waits goes over the air.
-    pub fn attach(&mut self, now: Time, params: &Params, out: &mut Vec<Action>) {
+    pub fn attach(&mut self, now: Time, out: &mut Vec<Action>) {
         if self.outlet == Outlet::Air {
             return;
         }
         self.outlet = Outlet::Air;
         out.push(Action::Release { host: self.host, via: Via::Air, mark: None });
-        self.restart_wait(now, params);
+        self.restart_wait(now);
         self.set_routes(out);
     }
 
@@ -131,7 +131,7 @@ impl EnodebBearer {
         }
         self.outlet = Outlet::Tunnel(target);
         out.push(Action::Release { host: self.host, via: Via::Tunnel(target), mark: params.mark });
-        self.restart_wait(now, params);
+        self.restart_wait(now);
         self.set_routes(out);
     }
 
@@ -152,7 +152,7 @@ impl EnodebBearer {
         if params.reordering {
             self.close(out);
             self.inflow = Some(Inflow { from, until: None });
-            self.restart_wait(now, params);
+            self.restart_wait(now);
             self.set_routes(out);
         }
     }
@@ -171,15 +171,15 @@ impl EnodebBearer {
     }
 
     /// A forwarded packet passed.
-    pub fn forwarded(&mut self, now: Time, params: &Params) {
-        self.restart_wait(now, params);
+    pub fn forwarded(&mut self, now: Time) {
+        self.restart_wait(now);
     }
 
-    fn restart_wait(&mut self, now: Time, params: &Params) {
+    fn restart_wait(&mut self, now: Time) {
         if let Some(inflow) = &mut self.inflow
             && self.outlet != Outlet::Hold
         {
-            inflow.until = Some(now + params.reordering_wait);
+            inflow.until = Some(now + REORDERING_WAIT);
         }
     }
 
@@ -249,12 +249,12 @@ mod tests {
         let (params, id) = (Params { reordering: true, ..Params::default() }, Identification::default());
         let at = |millis| Time::ZERO + roamlab_engine::Duration::from_millis(millis);
         let mut bearer = EnodebBearer::expecting(host, id, source, &params, &mut Vec::new());
-        bearer.forwarded(at(10), &params);
+        bearer.forwarded(at(10));
         assert_eq!(bearer.next_deadline(), None);
-        bearer.attach(at(50), &params, &mut Vec::new());
-        assert_eq!(bearer.next_deadline(), Some(at(50) + params.reordering_wait));
-        bearer.forwarded(at(60), &params);
-        assert_eq!(bearer.next_deadline(), Some(at(60) + params.reordering_wait));
+        bearer.attach(at(50), &mut Vec::new());
+        assert_eq!(bearer.next_deadline(), Some(at(50) + REORDERING_WAIT));
+        bearer.forwarded(at(60));
+        assert_eq!(bearer.next_deadline(), Some(at(60) + REORDERING_WAIT));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::enodeb::{Candidate, Context, Environment, Progress, State};
 use super::message::Plan;
 use super::params::Conditional;
-use super::{Forwarding, Kind, Phase};
+use super::{Forwarding, Kind, Phase, VALIDITY};
 use roamlab_packet::Addr;
 
 impl Context {
@@ -12,7 +12,7 @@ impl Context {
     pub fn candidate_reported(&mut self, target: Addr, conditional: &Conditional, env: &mut Environment<'_>) {
         if matches!(self.state, State::Serving) {
             self.begin_handover(env);
-            let until = env.now + conditional.validity;
+            let until = env.now + VALIDITY;
             self.state = State::Conditional { candidates: Vec::new(), until };
         }
         let State::Conditional { candidates, .. } = &mut self.state else { return };

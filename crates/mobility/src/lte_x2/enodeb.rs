@@ -6,7 +6,7 @@
 
 use super::bearer::{EnodebBearer, Outlet};
 use super::message::Plan;
-use super::{Action, Input, Kind, Message, Params, Phase};
+use super::{Action, Input, Kind, Message, Params, Phase, VALIDITY};
 use crate::backoff::Backoff;
 use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger};
@@ -465,8 +465,7 @@ impl ENodeB {
         }
         let bearer = EnodebBearer::expecting(host, id, source, &self.params, out);
         let validity = self.params.conditional.as_ref().filter(|_| plan == Plan::Condition);
-        let until =
-            now + validity.map_or(Duration::ZERO, |known| known.validity) + self.params.timers.joining;
+        let until = now + validity.map_or(Duration::ZERO, |_| VALIDITY) + self.params.timers.joining;
         let state = State::Prepared { source, until, granted: None, plan };
         self.hosts.insert(host, Context::new(id, state, bearer));
         out.push(Message::about(host, id, Kind::HandoverRequestAck).to(source));
@@ -549,7 +548,7 @@ impl Agent for ENodeB {
             Input::Deadline => self.on_timer(now, out),
             Input::Data { host, .. } => {
                 if let Some(context) = self.hosts.get_mut(&host) {
-                    context.bearer.forwarded(now, &self.params);
+                    context.bearer.forwarded(now);
                 }
             }
             Input::Message { from, message } => self.on_message(from, message, now, out),

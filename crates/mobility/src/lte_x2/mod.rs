@@ -80,7 +80,7 @@
 //! ```
 //!
 //! ASSUMPTION: the source forwards when a target has reported success ("late data forwarding"), never before. A candidate
-//! that the host stops reporting stays until `conditional.validity` is over. A candidate does not wait in `timers.joining`
+//! that the host stops reporting stays until ten seconds is over. A candidate does not wait in `timers.joining`
 //! before that.
 //!
 //! # Recovery of lost messages
@@ -140,9 +140,10 @@ mod target;
 mod user_equipment;
 
 pub use enodeb::ENodeB;
-pub use message::{Kind, Plan, Sizes};
+pub use message::{Kind, Plan};
 pub use mme::Mme;
 pub use params::{Cancelled, Conditional, Forwarding, Params, PathSwitch, Prediction, Timers};
+use params::{FORWARDING_OVERHEAD, REORDERING_WAIT, VALIDITY};
 pub use phase::Phase;
 pub use serving_gateway::ServingGateway;
 pub use user_equipment::UserEquipment;

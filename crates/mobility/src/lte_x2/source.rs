@@ -172,7 +172,7 @@ impl Context {
             self.switch_path(env.address, None, env);
         }
         self.bearer.since(self.id);
-        self.bearer.attach(env.now, env.params, env.out);
+        self.bearer.attach(env.now, env.out);
         let returns = env.params.cancelled == Cancelled::Return && env.params.forwarding != Forwarding::None;
         if returns && (commanded || early) {
             self.bearer.expect_from(target, env.now, env.params, env.out);

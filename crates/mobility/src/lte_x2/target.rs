@@ -22,7 +22,7 @@ impl Context {
         if let Some(state) = self.marking.take() {
             env.out.push(Action::AdoptMarking { host: env.host, state });
         }
-        self.bearer.attach(env.now, env.params, env.out);
+        self.bearer.attach(env.now, env.out);
         self.switch_path(env.address, Some(source), env);
         if plan == Plan::Condition {
             env.send(source, self.id, Kind::HandoverSuccess);
@@ -56,11 +56,11 @@ impl Context {
     pub fn continue_here(&mut self, env: &mut Environment<'_>) {
         match self.state {
             State::Prepared { .. } => self.confirmed(env),
-            State::Serving | State::Preparing { .. } => self.bearer.attach(env.now, env.params, env.out),
+            State::Serving | State::Preparing { .. } => self.bearer.attach(env.now, env.out),
             State::Ready { .. } | State::Executing { .. } => self.take_back(env),
             State::Conditional { .. } => {
                 self.cancel_candidates(None, env);
-                self.bearer.attach(env.now, env.params, env.out);
+                self.bearer.attach(env.now, env.out);
             }
             State::Leaving { .. } => {}
         }

@@ -23,8 +23,9 @@ pub(crate) use quick_acks::QuickAcks;
 pub(crate) use send_buffer::SendBuffer;
 pub(crate) use unlisted::Unlisted;
 
-use crate::params::{AckRule, Handshake, RecoveryKind, Reduction, RtoRule, SpuriousDetection, TcpParams};
-use crate::profiles::Profile;
+use crate::params::{
+    AckRule, Handshake, Profile, RecoveryKind, Reduction, RtoRule, SpuriousDetection, TcpParams,
+};
 use roamlab_engine::Duration;
 
 /// What is added to a time-out for the grain of the clock: two ticks (TCP_TIMEOUT_MIN_US).
