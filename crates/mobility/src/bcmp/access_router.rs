@@ -6,8 +6,8 @@
 use super::params::Unused;
 use super::visitor::{Path, Preparing, State, Visitor};
 use super::{
-    Action, Input, Kind, Message, PREPARATION_LIFETIME, PREPARE_RETRANSMIT, PREPARE_RETRIES, Params, Phase,
-    Session, TUNNEL_LIFETIME, UPDATE_RETRANSMIT, UPDATE_RETRIES,
+    Action, Input, Kind, Message, PREPARE_RETRANSMIT, PREPARE_RETRIES, Params, Phase, Session,
+    UPDATE_RETRANSMIT, UPDATE_RETRIES,
 };
 use crate::blocks::{Beacons, BufferPlace};
 use crate::signal::{broadcast, send};
@@ -145,7 +145,7 @@ impl AccessRouter {
             visitor.path = None;
         } else if idle {
             // Packets on their way still arrive at it.
-            visitor.state = State::Left { until: now + TUNNEL_LIFETIME };
+            visitor.state = State::Left { until: now + self.params.tunnel_lifetime };
         } else if self.params.anchor_change && from != self.anchor {
             send(host, (host, id, Kind::AnchorChange { anchor: self.anchor }), out);
         }
@@ -181,7 +181,7 @@ impl AccessRouter {
         if !self.newest.is_news(host, id) {
             return;
         }
-        let until = now + PREPARATION_LIFETIME;
+        let until = now + self.params.preparation_lifetime;
         let buffer = self.params.buffer.is_at(BufferPlace::New);
         let is_new = self.state(host) != StateName::Prepared;
         let prepared = State::Prepared { by: from, until };
@@ -215,7 +215,7 @@ impl AccessRouter {
         if self.present.contains(&host) {
             visitor.over_air(host, (host, id, Kind::Prepared), out);
         }
-        visitor.forward(host, (from, false), now + PREPARATION_LIFETIME, out);
+        visitor.forward(host, (from, false), now + self.params.preparation_lifetime, out);
     }
 
     /// The host is at another access router.
@@ -225,7 +225,7 @@ impl AccessRouter {
         }
         let forwards = self.params.forward_after_notify;
         let Some(visitor) = self.visitors.get_mut(&host) else { return };
-        let until = now + TUNNEL_LIFETIME;
+        let until = now + self.params.tunnel_lifetime;
         visitor.path = None;
         let tunnels = matches!(visitor.state, State::Forwarding { .. } | State::Prepared { .. });
         if forwards || tunnels || visitor.buffering {
@@ -240,7 +240,7 @@ impl AccessRouter {
         let Some(visitor) = self.visitors.get_mut(&host) else { return };
         match visitor.state {
             State::Serving => {
-                let until = now + TUNNEL_LIFETIME;
+                let until = now + self.params.tunnel_lifetime;
                 (visitor.state, visitor.path) = (State::Left { until }, None);
                 if self.params.buffer.is_at(BufferPlace::Old) {
                     visitor.buffering = true;

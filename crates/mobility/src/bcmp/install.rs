@@ -34,6 +34,8 @@ impl Protocol for Params {
         self.session.check("session")?;
         let times = [
             ("anchor_grace", self.anchor_grace),
+            ("preparation_lifetime", self.preparation_lifetime),
+            ("tunnel_lifetime", self.tunnel_lifetime),
             ("login_retransmit", self.login_retransmit),
             ("login_retransmit_limit", self.login_retransmit_limit),
         ];

@@ -3,7 +3,7 @@
 use super::host::{Activity, Ending, Expected, LoggedIn, Login, Next, Registrar, State};
 use super::{
     ATTACH_RETRANSMIT, ATTACH_RETRANSMIT_LIMIT, Action, Home, Hours, Input, Kind, Message,
-    PREPARATION_LIFETIME, PREPARE_RETRANSMIT, PREPARE_RETRIES, Params, Phase, Session,
+    PREPARE_RETRANSMIT, PREPARE_RETRIES, Params, Phase, Session,
 };
 use crate::backoff::Backoff;
 use crate::blocks::{Detector, Found, Registration};
@@ -261,7 +261,7 @@ impl MobileHost {
         }
         let id = self.next_id(now);
         let again = Some((now + PREPARE_RETRANSMIT, PREPARE_RETRIES));
-        let until = now + PREPARATION_LIFETIME;
+        let until = now + self.params.preparation_lifetime;
         self.state.plan(Next::Handover(Expected { to, id, again, until }));
         self.note(Phase::PreparationSent, out);
         self.send(here, id, Kind::PrepareRequest { to }, out);

@@ -2,7 +2,7 @@
 //! packets to their access routers. It has planned and unplanned handovers, change of the anchor, and paging.
 //!
 //! Source: \[bcmp\] section 2.1, which names entities and procedures. No specification could be found. So messages,
-//! sizes, timers and failures are interpretations, and each of them is a parameter. The protocol is a composition of
+//! sizes, timers and failures are interpretations: parameters, or constants in `params.rs`. The protocol is a composition of
 //! [blocks](crate::blocks): detection, registration, trigger, buffering, soft state.
 //!
 //! # Message chart
@@ -101,8 +101,8 @@ pub use home_agent::HomeAgent;
 pub use message::{Kind, Session};
 pub use mobile_host::MobileHost;
 use params::{
-    ATTACH_RETRANSMIT, ATTACH_RETRANSMIT_LIMIT, PAGE_RETRANSMIT, PAGE_RETRIES, PREPARATION_LIFETIME,
-    PREPARE_RETRANSMIT, PREPARE_RETRIES, TUNNEL_LIFETIME, UPDATE_RETRANSMIT, UPDATE_RETRIES,
+    ATTACH_RETRANSMIT, ATTACH_RETRANSMIT_LIMIT, PAGE_RETRANSMIT, PAGE_RETRIES, PREPARE_RETRANSMIT,
+    PREPARE_RETRIES, UPDATE_RETRANSMIT, UPDATE_RETRIES,
 };
 pub use params::{Global, Hours, Paging, Params, Unused};
 pub use phase::Phase;

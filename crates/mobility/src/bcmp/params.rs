@@ -34,6 +34,11 @@ pub struct Params {
     pub move_when_prepared: bool,
     /// In an unplanned handover the old access router tunnels to the new one once it knows it. Default true.
     pub forward_after_notify: bool,
+    /// An access router that prepared another one, or was prepared, gives the handover up after this time without the
+    /// host. Default 1 s.
+    pub preparation_lifetime: Duration,
+    /// The temporary tunnel ends this long after the notify. Default 1 s.
+    pub tunnel_lifetime: Duration,
     /// The session at the anchor; the host refreshes it.
     pub session: SoftState,
     /// First repetition of a login request or logout; each later one waits twice as long. Default 1 s.
@@ -50,13 +55,6 @@ pub struct Params {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub global: Option<Global>,
 }
-
-/// An access router that prepared another one, or was prepared, gives the handover up after this time without the
-/// host.
-pub(super) const PREPARATION_LIFETIME: Duration = Duration::from_secs(1);
-
-/// The temporary tunnel ends this long after the notify.
-pub(super) const TUNNEL_LIFETIME: Duration = Duration::from_secs(1);
 
 /// Time between two prepare requests, and between two prepares.
 pub(super) const PREPARE_RETRANSMIT: Duration = Duration::from_millis(50);
@@ -142,6 +140,8 @@ impl Default for Params {
             unused: Unused::Dropped,
             move_when_prepared: false,
             forward_after_notify: true,
+            preparation_lifetime: Duration::from_secs(1),
+            tunnel_lifetime: Duration::from_secs(1),
             session: SoftState::default(),
             login_retransmit: Duration::from_secs(1),
             login_retransmit_limit: Duration::from_secs(8),

@@ -44,6 +44,8 @@ fn parameters_are_read_with_units_and_what_cannot_run_is_refused() -> Result<(),
     }
     for (home, text, field) in [
         ("gw", r#"{"anchor_grace": "0 ms"}"#, "anchor_grace"),
+        ("gw", r#"{"preparation_lifetime": "0 ms"}"#, "preparation_lifetime"),
+        ("gw", r#"{"tunnel_lifetime": "0 ms"}"#, "tunnel_lifetime"),
         ("gw", r#"{"login_retransmit": "0 ms"}"#, "login_retransmit"),
         ("gw", r#"{"session": {"lifetime": "5 s"}}"#, "session.lifetime"),
         ("gw", r#"{"trigger": {"by": "path"}}"#, "trigger.by"),

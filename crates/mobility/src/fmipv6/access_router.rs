@@ -4,10 +4,7 @@
 //! An rtsolpr of a host that is not served has no answer. A una, hi or fbu that is older than the last news of the host
 //! has no effect. The same holds for a una of a host that layer 2 does not have here.
 
-use super::{
-    Action, BUFFER_LIFETIME, Input, Kind, Message, Params, Phase, RETRANSMIT, RETRANSMIT_LIMIT, RETRIES,
-    TUNNEL_LIFETIME,
-};
+use super::{Action, Input, Kind, Message, Params, Phase, RETRANSMIT, RETRANSMIT_LIMIT, RETRIES};
 use crate::backoff::Backoff;
 use crate::blocks::{Beacons, BufferPlace};
 use crate::signal::{broadcast, send};
@@ -142,7 +139,7 @@ impl AccessRouter {
         if let Some(visitor) = self.visitors.get_mut(&host)
             && visitor.state == State::Serving
         {
-            visitor.state = State::Left { until: now + BUFFER_LIFETIME };
+            visitor.state = State::Left { until: now + self.params.buffer_lifetime };
             if keeps {
                 visitor.buffering = true;
                 out.push(Action::StartBuffering { host });
@@ -170,7 +167,7 @@ impl AccessRouter {
         if !self.newest.is_news(host, id) {
             return;
         }
-        let prepared = State::Prepared { until: now + BUFFER_LIFETIME };
+        let prepared = State::Prepared { until: now + self.params.buffer_lifetime };
         let is_new = self.state(host) != StateName::Prepared;
         let visitor = self.visitor(host, prepared);
         if visitor.state != State::Serving {
@@ -245,7 +242,7 @@ impl AccessRouter {
     }
 
     fn forward(&mut self, host: Addr, to: Addr, now: Time, out: &mut Vec<Action>) {
-        let until = now + TUNNEL_LIFETIME;
+        let until = now + self.params.tunnel_lifetime;
         let visitor = self.visitor(host, State::Left { until });
         visitor.initiating = None;
         let before = std::mem::replace(&mut visitor.state, State::Forwarding { to, until });

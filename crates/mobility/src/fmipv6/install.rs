@@ -1,7 +1,7 @@
 //! The roles at the nodes, and the capabilities that the protocol requests.
 
 use super::{AccessRouter, Anchor, Fmipv6, Kind, MobileHost, Params, Phase};
-use crate::blocks::{Trigger, TriggerBy, check_tree, check_unused, gateway};
+use crate::blocks::{Trigger, TriggerBy, check_times, check_tree, check_unused, gateway};
 use crate::{Installation, Protocol, Refusal, Topology};
 use roamlab_engine::{Bytes, Duration, Rng};
 
@@ -23,6 +23,8 @@ impl Protocol for Params {
             return Err(refusal.help("write \"source\", or \"none\" for reactive handovers"));
         }
         self.buffer.check()?;
+        let times = [("buffer_lifetime", self.buffer_lifetime), ("tunnel_lifetime", self.tunnel_lifetime)];
+        check_times("", times)?;
         check_tree(topology)
     }
 

@@ -110,7 +110,7 @@ crate::roles! {
 }
 
 /// FMIPv6: parameters of all roles.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
     /// The part of the network that it is about; absent: all.
@@ -122,16 +122,27 @@ pub struct Params {
     pub trigger: Trigger,
     /// Buffering at the NAR until the una (flag U of the hi), or at the PAR until the fbu.
     pub buffer: HandoverBuffer,
+    /// Time after which packets that wait for a host that does not arrive are dropped. Default 1.5 s.
+    pub buffer_lifetime: Duration,
+    /// The tunnel from PAR to NAR ends this long after the fbu or hack that began it. Default 2 s.
+    pub tunnel_lifetime: Duration,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            domain: Domain::default(),
+            detection: Detection::default(),
+            trigger: Trigger::default(),
+            buffer: HandoverBuffer::default(),
+            buffer_lifetime: Duration::from_millis(1_500),
+            tunnel_lifetime: Duration::from_secs(2),
+        }
+    }
 }
 
 /// A predicted host that has not moved this long after its first fbu withdraws it.
 const STAY_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// Time after which packets that wait for a host that does not arrive are dropped.
-const BUFFER_LIFETIME: Duration = Duration::from_millis(1_500);
-
-/// The tunnel from PAR to NAR ends this long after the fbu or hack that began it.
-const TUNNEL_LIFETIME: Duration = Duration::from_secs(2);
 
 /// Repetitions of rtsolpr, fbu and hi.
 const RETRIES: u32 = 3;

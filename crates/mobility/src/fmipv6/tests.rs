@@ -13,6 +13,8 @@ fn parameters_are_read_with_units_and_unknown_fields_are_refused() -> Result<(),
         |text: &str| -> Result<_, serde_json::Error> { Ok(lab::refused(&read(text)?, &Topology::default())) };
     assert_eq!(refused("{}")?, None);
     for (text, field) in [
+        (r#"{"buffer_lifetime": "0 ms"}"#, "buffer_lifetime"),
+        (r#"{"tunnel_lifetime": "0 ms"}"#, "tunnel_lifetime"),
         (r#"{"trigger": {"candidates": 3}}"#, "trigger.candidates"),
         (r#"{"trigger": {"by": "path"}}"#, "trigger.by"),
         (r#"{"trigger": {"by": "no-path"}}"#, "trigger.by"),

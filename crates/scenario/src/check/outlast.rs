@@ -15,8 +15,6 @@ enum Other {
     Gap,
     /// A handover is told so long before it comes (`trigger.lead`).
     Lead,
-    /// From one measurement to the next (`radio.measurement.period`).
-    Measurement,
     /// To a host and back.
     Air,
     /// To another base station and back.
@@ -25,7 +23,7 @@ enum Other {
     Home,
 }
 
-use Other::{Air, Gap, Home, Lead, Measurement, Neighbour};
+use Other::{Air, Gap, Home, Lead, Neighbour};
 
 /// A time of a protocol, what it must outlast, what ends with it, and what follows if that comes first.
 type Row = (&'static str, &'static [Other], &'static str, &'static str);
@@ -43,6 +41,14 @@ const ROWS: &[Row] = &[
         "a packet is lost in the buffer",
         "what comes first is lost before the host is there",
     ),
+    ("buffer_lifetime", &[Gap], "the buffer is given up", BUFFER_LOST),
+    (
+        "preparation_lifetime",
+        &[Lead, Gap],
+        "a prepared handover is given up",
+        "it is given up before the host is there",
+    ),
+    ("tunnel_lifetime", &[Gap], "the tunnel from the old base station ends", BUFFER_LOST),
     ("registration_lifetime", &[Home], "a registration ends", "it ends before the host hears of it"),
     ("global.lifetime", &[Home], "a registration ends", "it ends before the host hears of it"),
     ("registration_retransmit", &[Air], REPEATED, NO_ANSWER),
@@ -156,11 +162,6 @@ fn passes(
                 .filter(|_| fields.pointer("/trigger/by").is_some_and(|by| by != "none"))?;
             let place = format!("{table}.trigger.lead");
             (lead, format!("a handover is told {lead} before the host leaves"), Some(place))
-        }
-        Measurement => {
-            let period = scenario.radio.measurement()?.period;
-            let place = Some("radio.measurement.period".into());
-            (period, format!("a host measures every {period}"), place)
         }
         Air => {
             let way = ways.air?;

@@ -64,7 +64,7 @@ const RULES: &[Rule] = &[
     ),
     ("trigger.by", &["path"], &["trigger.candidates"]),
     ("trigger.by", TOLD_BEFORE, &["trigger.sets"]),
-    ("trigger.by", TOLD_BEFORE, &["move_when_prepared", "unused"]),
+    ("trigger.by", TOLD_BEFORE, &["move_when_prepared", "preparation_lifetime", "unused"]),
     ("path_switch", &["predictive"], &["prediction_lead", "prediction_timeout", "predictions"]),
     ("global", ANY, &["anchor_grace"]),
     ("forwarding", &["lossless"], &["status_report"]),

@@ -130,6 +130,7 @@ const LIMITED: Answer =
     Text("the length belongs to the queue: write `queue = { kind = \"droptail\", limit = \"100 pkt\" }`");
 const ADDRESS: Answer =
     Text("Roamlab gives addresses itself: leave this out, and use the name where you would use an address");
+const CONSTANT: Answer = Text("this is a constant of the protocol, on its page in docs/models: leave it out");
 const PORTS: Answer = Text("flows have names, not ports: leave this out");
 const MOVES: Answer = Text(
     "this is how hosts move: write `visits`, a `plan` or a `trajectory` in `[[hosts]]`. `mobility.kind` is the protocol that \
@@ -284,6 +285,12 @@ const KNOWN: &[Known] = &[
     Known { words: &["link", "between", "cell", "down", "up"], among: "occurrences", answer: Text("a fault is about a message of signalling; a link that fails has `changes`: write `changes = [{ at = \"5 s\", up = false }]` in `[[links]]`") },
     Known { words: &["node", "ue", "mobile", "station", "phone"], among: "occurrences", answer: Name("host") },
     Known { words: &["buffer", "bufferlimit", "buffersize"], among: "buffer_limit", answer: Text("this protocol has one field for it: write `buffer_limit = \"64 pkt\"`") },
+    // Mobility protocols have constants for what no paper, example or study sets.
+    Known { words: &["sizes", "registrationretransmit", "registrationprocessing", "pendingtimeout", "updateretransmit", "correspondentretransmit", "retransmitlimit", "updateretransmitlimit", "warninginterval", "semisoftdelay", "pagingtimeout", "activestatetimeout", "retransmissions", "retransmit", "aggregaterefresh", "release", "tree", "binding", "staytimeout", "retries", "prepareretransmit", "prepareretries", "updateretries", "attachretransmit", "attachretransmitlimit", "forwardingoverhead", "reorderingwait", "anchorchoice"], among: "domain", answer: CONSTANT },
+    Known { words: &["lostbeacons"], among: "beacon_interval", answer: CONSTANT },
+    Known { words: &["validity"], among: "candidates", answer: CONSTANT },
+    Known { words: &["retransmit", "retries"], among: "idle_after", answer: CONSTANT },
+    Known { words: &["flush"], among: "longest_wait", answer: CONSTANT },
     // Profiles.
     Known { words: &["linux", "linux5", "linux4", "linux61", "linux612", "linux515", "ubuntu", "kernel"], among: "linux-6", answer: Name("linux-6") },
     Known { words: &["ns", "ns2", "ns234", "ns235", "ns2linux"], among: "ns2-2009", answer: Name("ns2-2009") },
