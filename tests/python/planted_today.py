@@ -166,7 +166,11 @@ def _probe(draws: random.Random, number: int) -> Planted:
     variant, path = ("cubic", "bbr")[number % 2], _Path.drawn(draws, (40, 120))
     setting = path.setting(draws.uniform(1.1, 2.2) * path.rtt_ms) | {f"{_T}.variant": variant}
     return Planted(
-        "tail loss probe", variant, setting, {"tcp_profiles.own.tail_loss_probe": False}, draws.randrange(2**32)
+        "tail loss probe",
+        variant,
+        setting,
+        {"tcp_profiles.own.tail_loss_probe": False},
+        draws.randrange(2**32),
     )
 
 

@@ -94,7 +94,7 @@ def test_check_schema_and_list(roamlab: Roamlab) -> None:
 
 def test_list_writes_a_profile_out_as_toml_and_as_json(roamlab: Roamlab) -> None:
     found = roamlab("list", "profile", "ns2").out
-    assert "# Smallest RTO (rfc: 1 s)\nmin_rto = \"200 ms\"" in found
+    assert '# Smallest RTO (rfc: 1 s)\nmin_rto = "200 ms"' in found
     written = {"tcp_profiles": {"own": {"based_on": "ns2"}}, "flows": {"transport": {"kind": "tcp"}}}
     written["flows"]["transport"] |= {"variant": "reno", "min_rto": "200 ms"}
     assert tomli.loads(found) == written

@@ -37,9 +37,9 @@ pub fn catalogue() -> String {
     catalogue.to_string()
 }
 
-/// Every parameter of a TCP profile for one variant, as a JSON list. A row has `parameter`, `value`, `unit`
-/// (empty if it has none), `meaning` with its source, `rule` (true: a profile sets it; false: a flow), `toml` (the value
-/// as a scenario has it), `rfc` (what the profile "rfc" has, unit included) and `differs` from it.
+/// Every parameter of a TCP profile for one variant, as a JSON list. A row has `parameter`, `value`, `unit` (empty if it has
+/// none) and `meaning` with its source. `rule` is true if a profile sets it, and false if a flow does. `toml` is the value
+/// as TOML. `rfc` is what the profile "rfc" has, unit included, and `differs` is true if that is another value.
 ///
 /// `None` if there is no such profile or variant. Parameters that follow from others are shown for the
 /// default window and segment, which are rows themselves.

@@ -46,7 +46,9 @@ def command(context: click.Context, as_json: bool) -> None:
 @command.command("profile")
 @click.argument("name", shell_complete=_complete)
 @click.option(
-    "--variant", metavar="NAME", help="TCP variant.  [default: that of a flow under this profile that names none]"
+    "--variant",
+    metavar="NAME",
+    help="TCP variant.  [default: that of a flow under this profile that names none]",
 )
 @JSON
 def profile(name: str, variant: str | None, as_json: bool) -> None:

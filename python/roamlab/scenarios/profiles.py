@@ -76,7 +76,10 @@ def as_toml(name: str, variant: str | None = None) -> str:
         f'based_on = "{name}"',
     ]
     lines += [line for row in rows if row["rule"] for line in _lines(row)]
-    lines += ["", "# The parameters of a flow that writes none of them. Some follow from `segment` and `window`."]
+    lines += [
+        "",
+        "# The parameters of a flow that writes none of them. Some follow from `segment` and `window`.",
+    ]
     lines += ["[flows.transport]", 'kind = "tcp"', f'variant = "{usual}"']
     lines += [line for row in rows if not row["rule"] for line in _lines(row)]
     return "\n".join(lines)

@@ -18,7 +18,9 @@ def _first_lost(rng: random.Random, case: Case) -> Case:
     """The first segments are lost, `bugfix_ss_` is off, and more than two of them go out together."""
     lost = rng.choice([[0], [1], [2], [1, 2], [0, 1]])
     set_otherwise = {"bugfix_ss_": 0, "windowInit_": rng.choice([3, 4, 10])}
-    return replace(case, late=[], losses=sorted({*lost, *case.losses}), variables={**case.variables, **set_otherwise})
+    return replace(
+        case, late=[], losses=sorted({*lost, *case.losses}), variables={**case.variables, **set_otherwise}
+    )
 
 
 def _overtaken_acks(rng: random.Random, case: Case) -> Case:

@@ -25,7 +25,7 @@ def _time(nanoseconds: int) -> str:
 
 _SCHEMA = json.loads(_roamlab.schema())["$defs"]
 _RULES = set(_SCHEMA["TcpProfile"]["properties"])
-"""What a profile sets, and not a flow."""
+"""Fields that a profile sets, and not a flow."""
 
 
 def _flow(case: Case, index: int, flow: Flow, phase: int) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -156,7 +156,7 @@ const CORRESPONDENT_RETRANSMIT: Duration = Duration::from_secs(1);
 
 /// Longest time between two retransmissions of a registration request or of a binding update to a correspondent; a
 /// first one that is longer stays. RFC 5944 §3.6.3 lets requests double up to the lifetime asked for. ASSUMPTION: 8
-/// s, so that an agent has given a request up (`pending_timeout`) before a late one comes.
+/// s, so that an agent has given a request up before a late one comes.
 const RETRANSMIT_LIMIT: Duration = Duration::from_secs(8);
 
 /// The same of binding updates to the old agent and of the forward message. ASSUMPTION: the drafts leave it open; 2

@@ -137,7 +137,7 @@ pub struct Case<'a> {
     flows: usize,
     /// The profile of the run.
     profile: &'static str,
-    /// The profiles of flows that have rules of their own.
+    /// The profiles of flows with changed rules.
     profiles: String,
     text: String,
 }
