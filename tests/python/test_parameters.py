@@ -5,7 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+import tomli
+
+import roamlab as rl
 from roamlab import _roamlab
+from roamlab.scenarios import profiles
 
 SCHEMA = json.loads(_roamlab.schema())
 DEFINITIONS = SCHEMA["$defs"]
@@ -70,3 +75,30 @@ def test_mobility_protocols_have_few_parameters() -> None:
     found = _parameters("MobilitySpec")
     assert {"beacon_interval", "t304", "route_timeout"} <= {name for *_, name in found}
     assert len(found) <= MOST_OF_MOBILITY, len(found)
+
+
+_SCENARIO = """
+run = { duration = "3 s" }
+[[links]]
+between = ["a", "b"]
+rate = "5 Mbit/s"
+delay = "20 ms"
+queue = { kind = "droptail", limit = "30 pkt" }
+[[flows]]
+name = "file"
+path = ["a", "b"]
+transport = { kind = "tcp" }
+app = { kind = "ftp" }
+"""
+
+
+@pytest.mark.parametrize("name", profiles.names())
+def test_a_profile_that_is_written_out_is_that_profile(name: str) -> None:
+    written = tomli.loads(profiles.as_toml(name))
+    plain = rl.Scenario(_SCENARIO, "plain.toml").set("run.profile", name)
+    copied = plain.set_all({"run.profile": "own", "tcp_profiles": written["tcp_profiles"]})
+    full = copied.set("flows.file.transport", written["flows"]["transport"])
+    runs = [rl.run(scenario).columns("deliveries")["time_ns"].tolist() for scenario in (plain, copied, full)]
+    assert runs[0]
+    assert runs[1] == runs[0]
+    assert runs[2] == runs[0]
