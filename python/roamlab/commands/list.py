@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from roamlab.base.screen import console, say
+from roamlab.base.screen import console
 from roamlab.commands.options import JSON
 from roamlab.commands.output import print_json
 
@@ -61,4 +61,7 @@ def profile(name: str, variant: str | None, as_json: bool) -> None:
     if as_json:
         print_json(profiles.profile(name, variant))
     else:
-        say(profiles.as_toml(name, variant))
+        from rich.text import Text
+
+        # The lines stay whole, and an output without Unicode gets escapes.
+        console().print(Text(profiles.as_toml(name, variant)), soft_wrap=True)
