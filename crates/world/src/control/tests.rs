@@ -241,7 +241,7 @@ fn packets_with_the_mark_that_the_agent_names_pass_and_all_others_wait() {
     act(&mut world, bs1, Action::SetRoute { host, from: None, via: Via::Buffer, watch: false });
     for mark in [own, Dscp::FORWARDED, Dscp::default()] {
         let inner = IpHeader::new(address(&world, "fa1"), host, Tos::default());
-        let body = Body::Udp(UdpHeader::default());
+        let body = UdpHeader::default();
         let packet =
             world.planes.cx.pool.create(Packet::make(FlowId(0), inner, Bytes(400), Time::ZERO, body));
         world.planes.cx.pool[&packet].set_inner_dscp(mark);
