@@ -1,7 +1,6 @@
 //! The profiles: a value for every parameter of a TCP connection, and what a scenario changes in them.
 
 use crate::params::*;
-use crate::spec::TcpSpec;
 use roamlab_congestion::Halving;
 use roamlab_engine::{Bytes, Duration, Packets};
 use schemars::JsonSchema;
@@ -44,14 +43,14 @@ pub struct Profiles<'a> {
 }
 
 impl<'a> Profiles<'a> {
-    /// The name of the profile of a connection: its own or the run's.
-    pub fn name(self, spec: &'a TcpSpec) -> &'a ProfileName {
-        spec.profile.as_ref().unwrap_or(self.run)
+    /// The name of the profile of a connection: its own, if it has one, or the run's.
+    pub fn name(self, own: Option<&'a ProfileName>) -> &'a ProfileName {
+        own.unwrap_or(self.run)
     }
 
     /// The profile of a connection. A name that does not exist, which the check refuses, is the default one.
-    pub fn of(self, spec: &TcpSpec) -> TcpProfile {
-        match spec.profile.as_ref().unwrap_or(self.run) {
+    pub fn of(self, own: Option<&ProfileName>) -> TcpProfile {
+        match own.unwrap_or(self.run) {
             ProfileName::BuiltIn(profile) => (*profile).into(),
             ProfileName::Declared(name) => self.declared.get(name).cloned().unwrap_or_default(),
         }

@@ -28,7 +28,7 @@ pub struct Ends {
 
 /// The ends of a flow.
 pub(crate) fn ends(spec: &TcpSpec, setting: &Setting<'_>) -> Option<Ends> {
-    let profile = setting.profiles.of(spec);
+    let profile = setting.profiles.of(spec.profile.as_ref());
     let mut params = spec.resolve(&profile).ok()?;
     // DEVIATION: a connection carries data one way, so requests and responses have one each. They
     // represent one connection that the client opens: the handshake is that of the requests, the
@@ -237,11 +237,11 @@ const OPTIONS: u64 = 12;
 
 impl Parameters for TcpSpec {
     fn check(&self, profiles: Profiles<'_>) -> Result<Option<Bytes>, SpecError> {
-        self.resolve(profiles.of(self)).map(|params| Some(params.segment))
+        self.resolve(profiles.of(self.profile.as_ref())).map(|params| Some(params.segment))
     }
 
     fn check_policy(&self, policy: PathPolicy, profiles: Profiles<'_>) -> Result<(), String> {
-        let Ok(params) = self.resolve(profiles.of(self)) else { return Ok(()) }; // the check of the transport reports it
+        let Ok(params) = self.resolve(profiles.of(self.profile.as_ref())) else { return Ok(()) }; // the check of the transport reports it
         if policy == PathPolicy::CarefulResume {
             let text =
                 "\"careful-resume\" is built for QUIC alone: write \"restart\", or the transport \"quic\"";
@@ -251,7 +251,7 @@ impl Parameters for TcpSpec {
     }
 
     fn warnings(&self, profiles: Profiles<'_>, duration: Duration) -> Vec<Warning> {
-        let profile = profiles.of(self);
+        let profile = profiles.of(self.profile.as_ref());
         let Ok(params) = self.resolve(&profile) else { return Vec::new() };
         let mut found = Vec::new();
         let mut warn = |field, message, help| found.push(Warning { field, message, help });
@@ -333,41 +333,42 @@ impl Parameters for TcpSpec {
     }
 
     fn unread(&self, profiles: Profiles<'_>) -> Vec<Unread> {
-        let profile = profiles.of(self);
+        let profile = profiles.of(self.profile.as_ref());
         let Ok(params) = self.resolve(&profile) else { return Vec::new() };
         let unread = TcpSpec::unread(self, &profile, &params).into_iter();
         unread.map(|(field, reader, write)| Unread { field, reader, write }).collect()
     }
 
     fn profile<'a>(&'a self, profiles: Profiles<'a>) -> Option<&'a ProfileName> {
-        Some(profiles.name(self))
+        Some(profiles.name(self.profile.as_ref()))
     }
 
     fn load(&self, profiles: Profiles<'_>) -> Option<(Bytes, Option<Packets>)> {
-        let params = self.resolve(profiles.of(self)).ok()?;
+        let params = self.resolve(profiles.of(self.profile.as_ref())).ok()?;
         Some((Bytes(params.segment.0 + params.header.0), Some(params.window)))
     }
 
     fn largest_packet(&self, profiles: Profiles<'_>) -> Bytes {
         let sum = |params: TcpParams| Bytes(params.segment.0 + params.header.0 + OPTIONS);
-        self.resolve(profiles.of(self)).map_or(Bytes(1500), sum)
+        self.resolve(profiles.of(self.profile.as_ref())).map_or(Bytes(1500), sum)
     }
 
     fn first_timeout(&self, profiles: Profiles<'_>) -> Duration {
         let least = Duration::from_secs(1);
-        self.resolve(profiles.of(self)).map_or(least, |params| params.initial_rto.max(least))
+        self.resolve(profiles.of(self.profile.as_ref())).map_or(least, |params| params.initial_rto.max(least))
     }
 
     fn uses_ecn(&self, profiles: Profiles<'_>) -> bool {
-        self.resolve(profiles.of(self)).is_ok_and(|params| params.ecn)
+        self.resolve(profiles.of(self.profile.as_ref())).is_ok_and(|params| params.ecn)
     }
 
     fn may_send_ect1(&self, profiles: Profiles<'_>) -> bool {
-        self.resolve(profiles.of(self)).is_ok_and(|params| params.congestion_control.properties().sends_ect1)
+        self.resolve(profiles.of(self.profile.as_ref()))
+            .is_ok_and(|params| params.congestion_control.properties().sends_ect1)
     }
 
     fn ns2_resets(&self, profiles: Profiles<'_>) -> u32 {
-        match self.resolve(profiles.of(self)) {
+        match self.resolve(profiles.of(self.profile.as_ref())) {
             Ok(params) if params.recovery == RecoveryKind::Vegas => 2,
             Ok(_) => 1,
             Err(_) => 0,

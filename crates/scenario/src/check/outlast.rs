@@ -51,7 +51,6 @@ const ROWS: &[Row] = &[
     ("tunnel_lifetime", &[Gap], "the tunnel from the old base station ends", BUFFER_LOST),
     ("registration_lifetime", &[Home], "a registration ends", "it ends before the host hears of it"),
     ("global.lifetime", &[Home], "a registration ends", "it ends before the host hears of it"),
-    ("registration_retransmit", &[Air], REPEATED, NO_ANSWER),
     ("login_retransmit", &[Air], REPEATED, NO_ANSWER),
     ("retransmit", &[Air], REPEATED, NO_ANSWER),
     ("global.retransmit", &[Air], REPEATED, NO_ANSWER),
