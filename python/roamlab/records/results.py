@@ -122,12 +122,13 @@ class Results(Frames):
         moves = self.manifest.outline.moves
         if moves and not never and "link-down" not in set(self.handovers["phase"].cast(pl.String)):
             found.append(remarks.no_handover(self.manifest.parameters))
+        unseen = any("no flow sees the handover" in warning for warning in found)
         return [
             *found,
             *self._unmet(),
             *self._unused_links(),
             *self._unreached(),
-            *self._complete_before_moves(),
+            *([] if unseen else self._complete_before_moves()),
             *self._window_limited(),
             *self._timeouts_of_handovers(),
         ]

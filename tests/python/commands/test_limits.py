@@ -75,7 +75,7 @@ def test_what_has_no_effect_is_said_by_check_by_run_and_in_the_manifest(tmp_path
     said = CliRunner().invoke(cli.cli, ["run", str(path), "--out", str(tmp_path / "runs")])
     assert "estimate: up to about" in said.stdout
     assert "field `flows[0].app.start`" in said.stderr
-    assert "no handover" in said.stderr
+    assert "this visit at 10 s never comes" in said.stderr
     (manifest,) = (tmp_path / "runs").rglob("manifest.json")
     assert "flows[0].app.start" in manifest.read_text()
     assert describe(rl.load(HANDOVER), 1, 0).warnings == []

@@ -216,6 +216,65 @@ def test_a_flow_of_which_nothing_arrives_is_reported_after_the_run(find: str, wr
     assert any("flow file" in line and said in line for line in results.warnings), results.warnings
 
 
+def test_a_topology_that_is_too_large_is_refused_at_its_levels(tmp_path: Path) -> None:
+    text = (ROOT / "examples/bcmp.toml").read_text(encoding="utf-8")
+    text = text.replace("depth = 2\nfan_out = 2", "depth = 12\nfan_out = 10", 1)
+    (tmp_path / "lab.toml").write_text(text, encoding="utf-8")
+    said = said_of(["run", str(tmp_path / "lab.toml")])
+    assert "lab.toml:26:" in said
+    assert "field `topology[0].depth`" in said
+    assert "write a smaller `depth` or `fan_out`" in said
+
+
+def test_a_recording_that_is_a_thousand_times_too_slow(tmp_path: Path) -> None:
+    (tmp_path / "slow.down").write_text("1000\n4000\n", encoding="utf-8")
+    text = MISTAKES["base"].replace('rate = "10 Mbit/s"', 'rate = { trace = "slow.down" }')
+    (tmp_path / "lab.toml").write_text(text, encoding="utf-8")
+    said = "\n".join(rl.load(tmp_path / "lab.toml").warnings)
+    assert "field `links[1].rate.trace`: this recording sends a packet each 2.0 s on average" in said
+    assert "times in the file are in milliseconds" in said
+
+
+BUSY = (ROOT / "examples/busy-cell.toml").read_text(encoding="utf-8")
+STREET = (ROOT / "examples/gallery/street.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "find", "write", "said"),
+    [
+        (BUSY, 'window = "48 pkt"', 'window = "1 pkt"', "download (1 pkt,"),
+        (BUSY, 'window = "48 pkt"', 'window = "48 pkt", max_cwnd = "4 pkt"', "a larger `transport.max_cwnd`"),
+        (
+            BUSY,
+            'between = ["server", "core"]',
+            'between = ["server", "core"]\ndrops = [{ packets = [10000000] }]',
+            "none with these numbers entered server->core",
+        ),
+        (
+            BUSY,
+            'start_within = "1 s" }',
+            'start_within = "5 s", stop = "600 ms" }',
+            "its random start came after its `stop`",
+        ),
+        (
+            STREET.replace("path_loss = { shadowing_db = 4.0 }", ""),
+            "[450.0, 0.0]",
+            "[200.0, 0.0]",
+            "write points nearer to another cell in `hosts[0].trajectory.waypoints_m`",
+        ),
+    ],
+)
+def test_what_the_run_shows_alone(text: str, find: str, write: str, said: str) -> None:
+    warnings = rl.Scenario(text.replace(find, write, 1), "lab.toml").run().warnings
+    assert any(said in line for line in warnings), warnings
+
+
+def test_a_flow_that_stops_too_early_has_one_warning() -> None:
+    text = BUSY.replace('start = "0.5 s", start_within = "1 s" }', 'start = "0.5 s", stop = "8 s" }', 1)
+    (said,) = rl.Scenario(text, "lab.toml").run().warnings
+    assert "no flow sees the handover" in said
+
+
 def test_a_giant_value_is_shortened() -> None:
     giant = "x" * 20_000
     for text in (

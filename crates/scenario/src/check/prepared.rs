@@ -81,8 +81,15 @@ fn large_header(size: Bytes) -> String {
     )
 }
 
-/// The protocols whose old base station sends on what it is told to prepare for.
-const SEND_ON: &[&str] = &["fmipv6", "bcmp"];
+/// A field of the protocols whose old base station tunnels to the new one.
+const TUNNELS_ON: &str = "tunnel_lifetime";
+
+/// Fields of the protocols whose routes to a host begin at the gateway.
+const ROUTED: &[&str] = &["scheme", "route_timeout"];
+
+fn has(fields: &Value, field: &str) -> bool {
+    at(fields, field).is_some()
+}
 
 fn is(fields: &Value, field: &str, value: &str) -> bool {
     at(fields, field).is_some_and(|own| own == value)
@@ -92,10 +99,9 @@ fn is(fields: &Value, field: &str, value: &str) -> bool {
 fn unused_place(table: &str, fields: &Value) -> Option<Vec<Problem>> {
     let share = |field: &str| at(fields, field).and_then(Value::as_f64);
     let always = ["trigger.missing", "trigger.wrong"].iter().all(|field| share(field) == Some(0.0));
-    let of_kind = SEND_ON.iter().any(|kind| is(fields, "kind", kind));
     let told = at(fields, "trigger.by").is_some_and(|by| by != "none");
     let is_empty = is(fields, "buffer.limit", "0 pkt");
-    if !(of_kind && told && always && is(fields, "buffer.at", "old")) || is_empty {
+    if !(has(fields, TUNNELS_ON) && told && always && is(fields, "buffer.at", "old")) || is_empty {
         return None;
     }
     let message = "each handover is told before it comes, and the old base station sends on to the new one: no packet waits at the old one";
@@ -113,10 +119,10 @@ fn late_notice(table: &str, fields: &Value, ways: &Ways) -> Option<Vec<Problem>>
     }
     let lead = time(fields, "trigger.lead")?;
     let neighbour = ways.neighbour.as_ref().map(|(_, way)| *way);
-    let (needs, what) = if is(fields, "kind", "fmipv6") {
-        (ways.air?, "prrtadv and fbu take")
-    } else if is(fields, "kind", "bcmp") {
+    let (needs, what) = if has(fields, "preparation_lifetime") {
         (ways.air? + neighbour?, "the request and its answer by way of the new access router take")
+    } else if has(fields, TUNNELS_ON) {
+        (ways.air?, "prrtadv and fbu take")
     } else {
         (Duration::from_nanos(neighbour?.as_nanos() / 2), "the notice to the new base station takes")
     };
@@ -146,9 +152,6 @@ fn full_cell(scenario: &Scenario, table: &str, fields: &Value) -> Option<Vec<Pro
         .then(|| vec![problem.help(format!("write {} or more, or leave this out", residents + 1))])
 }
 
-/// The protocols whose routes to a host begin at the gateway.
-const ROUTES_BEGIN_AT_GATEWAY: &[&str] = &["hawaii", "cellular-ip"];
-
 /// A gateway that packets from the home of a host to a cell do not pass.
 fn beside_the_way(
     scenario: &Scenario,
@@ -156,9 +159,7 @@ fn beside_the_way(
     fields: &Value,
     gateway: Option<&str>,
 ) -> Option<Vec<Problem>> {
-    if !ROUTES_BEGIN_AT_GATEWAY.iter().any(|kind| is(fields, "kind", kind))
-        || scenario.protocols().count() > 1
-    {
+    if !ROUTED.iter().any(|field| has(fields, field)) || scenario.protocols().count() > 1 {
         return None;
     }
     let gateway = gateway?;

@@ -18,7 +18,6 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     found.extend(flows.flat_map(|(index, flow)| of_flow(scenario, &fastest, index, flow)));
     found.extend(unused_rts(scenario));
     found.extend(overlapping_channels(scenario));
-    found.extend(super::slow::warnings(scenario));
     found.extend(signless_levels(scenario));
     found.extend(small_limits(scenario));
     found.extend(unused_queues(scenario));

@@ -28,6 +28,7 @@ pub fn warnings(scenario: &Scenario, stays: bool) -> impl Iterator<Item = Proble
         .chain(super::no_effect::warnings(scenario))
         .chain(super::profiles::warnings(scenario))
         .chain(super::times::longer_than_the_run(scenario))
+        .chain(super::slow::warnings(scenario))
         .chain(super::senseless::warnings(scenario))
         .chain(protocols)
 }
