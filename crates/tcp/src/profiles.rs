@@ -68,8 +68,8 @@ macro_rules! profile {
         pub struct TcpProfile {
             /// The built-in profile that has the other rules, and the parameters that a flow leaves out.
             pub based_on: Profile,
-            /// How far into a tick the sender's clock stands at time zero (ns-2 `boot_time_`); absent: uniform in a
-            /// tick, from the flow's own random stream.
+            /// Phase of the sender's clock in its tick at time zero (ns-2 `boot_time_`); absent: uniform in a tick, from
+            /// the flow's own random stream.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub tick_phase: Option<Duration>,
             $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $rule: Option<$type>,)+
@@ -102,7 +102,7 @@ impl Profile {
 }
 
 impl TcpParams {
-    /// The window of a profile: that of ns-2, or the largest that a receiver of today gives.
+    /// The window of a profile: that of ns-2, or the largest that a current receiver gives.
     ///
     /// Linux has 6 MiB of receive buffer at most and gives half of it as window (ip-sysctl: `tcp_rmem`,
     /// `tcp_adv_win_scale` 1).
@@ -116,7 +116,7 @@ impl TcpParams {
         }
     }
 
-    /// What `profile` says of everything, given the parameters that others follow from.
+    /// Every parameter and rule of a profile, given the parameters that others follow from.
     pub(crate) fn of(profile: Profile, variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
         match profile {
             Profile::Rfc => TcpParams::rfc(variant, window, segment),
@@ -167,7 +167,7 @@ impl TcpParams {
             sack_blocks,
             dsack: sack_blocks > 0,
             timestamps: false,
-            spurious_detection: SpuriousDetection::FRto, // a handover's delay spike is no loss
+            spurious_detection: SpuriousDetection::FRto, // a handover's delay spike is not a loss
             ecn: false,
             accecn: false,
             abe: false,
@@ -203,7 +203,7 @@ impl TcpParams {
     /// ns-2.35 with its defaults untouched.
     fn ns2_2009(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
         let (recovery, congestion_control) = variant.parts();
-        let vegas = recovery == RecoveryKind::Vegas; // sends by rules of its own
+        let vegas = recovery == RecoveryKind::Vegas; // sends by separate rules
         TcpParams {
             profile: Profile::Ns2_2009,
             variant,
@@ -313,7 +313,7 @@ impl TcpParams {
     /// Linux 6 with its default settings.
     fn linux_6(profile: Profile, variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
         let base = TcpParams::rfc(variant, window, segment);
-        // The congestion controls of the kernel have no recovery of their own, Vegas neither.
+        // No congestion control of the kernel has a separate recovery, and Vegas has none either.
         let is_rack =
             matches!(base.recovery, RecoveryKind::Rfc6675 | RecoveryKind::Rack | RecoveryKind::Vegas);
         TcpParams {

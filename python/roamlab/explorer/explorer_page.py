@@ -195,7 +195,9 @@ def _window(results: Results, flow: str) -> int | None:
         return None
     window = transport.get("window")
     if window is None:
-        parameters = profile(of_flow(results.manifest.parameters, transport)["based_on"], transport.get("variant"))
+        parameters = profile(
+            of_flow(results.manifest.parameters, transport)["based_on"], transport.get("variant")
+        )
         window = next(
             f"{parameter['value']} {parameter['unit']}"
             for parameter in parameters

@@ -41,11 +41,11 @@ def window_limited(
     """One line on the flows whose data was sent at the pace of the window and not of the network; none without such.
 
     `windows` are the largest windows, in segments, of the flows that always have data to send, `ends` where each flow
-    comes from and goes, `capped` those whose window is the `max_cwnd` of their profile. A packet is limited by the window if cwnd was
-    at least that large when it was sent,
-    and the packet waited less than a quarter of the smallest round trip. That is twice the smallest one-way
-    delay of all flows with the same ends. A flow is limited if more than half of its data is, and the
-    narrowest link, judged by the spacing of arrivals, was idle for more than a tenth of that time.
+    comes from and goes, `capped` those whose window is the `max_cwnd` of their profile. A packet is limited by the
+    window if cwnd was at least that large when it was sent, and the packet waited less than a quarter of the smallest
+    round trip. That is twice the smallest one-way delay of all flows with the same ends. A flow is limited if more than
+    half of its data is, and the narrowest link, judged by the spacing of arrivals, was idle for more than a tenth of
+    that time.
     """
     found = {}
     cwnds = dict(_by_flow(tcp))

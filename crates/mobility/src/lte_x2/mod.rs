@@ -80,7 +80,7 @@
 //! ```
 //!
 //! ASSUMPTION: the source forwards when a target has reported success ("late data forwarding"), never before. A candidate
-//! that the host stops reporting stays until ten seconds is over. A candidate does not wait in `timers.joining`
+//! that the host stops reporting stays for ten seconds. A candidate does not wait in `timers.joining`
 //! before that.
 //!
 //! # Recovery of lost messages
