@@ -264,3 +264,58 @@ pub trait StraightPath {
         (None, None)
     }
 }
+
+/// The methods of [`Endpoints`] that a connection passes on to its `sender` and its `receiver`, two boxes.
+macro_rules! both_ends {
+    () => {
+        fn offer(&mut self, segments: Option<u64>) {
+            self.sender.offer(segments);
+        }
+
+        fn stop(&mut self) {
+            self.sender.stop();
+        }
+
+        #[inline]
+        fn deadline(&self, side: roamlab_packet::Side) -> Option<roamlab_engine::Time> {
+            match side {
+                roamlab_packet::Side::Sender => self.sender.next_deadline(),
+                roamlab_packet::Side::Receiver => self.receiver.next_deadline(),
+            }
+        }
+
+        fn on_deadline(&mut self, side: roamlab_packet::Side, now: roamlab_engine::Time) {
+            match side {
+                roamlab_packet::Side::Sender => self.sender.on_deadline(now),
+                roamlab_packet::Side::Receiver => self.receiver.on_deadline(now),
+            }
+        }
+
+        #[inline]
+        fn poll_event(&mut self) -> Option<roamlab_congestion::SenderEvent> {
+            self.sender.poll_fact()
+        }
+
+        fn variables(&self) -> Option<(roamlab_congestion::SenderVariables, u32)> {
+            Some((self.sender.variables(), self.sender.acknowledged()))
+        }
+
+        fn has(&self, segment: u32) -> bool {
+            self.receiver.has(segment)
+        }
+
+        fn connect_anew(&mut self) {
+            (*self.sender, *self.receiver) = (self.sender.anew(), self.receiver.anew());
+        }
+
+        fn on_new_path(
+            &mut self,
+            policy: roamlab_congestion::PathPolicy,
+            now: roamlab_engine::Time,
+        ) -> Option<u32> {
+            self.sender.on_new_path(policy, now)
+        }
+    };
+}
+
+pub(crate) use both_ends;

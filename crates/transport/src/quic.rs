@@ -1,11 +1,11 @@
 //! QUIC among the transports. Its ends are in the crate `quic`.
 
 use crate::LARGEST_PACKET;
-use crate::endpoints::{Arrival, Endpoints, FlowPacket, StraightPath};
+use crate::endpoints::{Arrival, Endpoints, FlowPacket, StraightPath, both_ends};
 use crate::family::Setting;
 use crate::parameters::{Parameters, Warning};
 use crate::path_policy::check_control;
-use roamlab_congestion::{PathPolicy, SenderEvent, SenderVariables, SpecError};
+use roamlab_congestion::{PathPolicy, SpecError};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_packet::{Ecn, Format, QuicHeader, Side};
 use roamlab_quic::{QuicHandshake, QuicPacket, QuicReceiver, QuicSender, QuicSpec};
@@ -50,13 +50,7 @@ impl Endpoints for Ends {
         Some(self.segment)
     }
 
-    fn offer(&mut self, segments: Option<u64>) {
-        self.sender.offer(segments);
-    }
-
-    fn stop(&mut self) {
-        self.sender.stop();
-    }
+    both_ends!();
 
     #[inline(always)]
     fn poll(&mut self, side: Side, now: Time) -> Option<FlowPacket> {
@@ -82,38 +76,6 @@ impl Endpoints for Ends {
         })
     }
 
-    #[inline]
-    fn deadline(&self, side: Side) -> Option<Time> {
-        match side {
-            Side::Sender => self.sender.next_deadline(),
-            Side::Receiver => self.receiver.next_deadline(),
-        }
-    }
-
-    fn on_deadline(&mut self, side: Side, now: Time) {
-        match side {
-            Side::Sender => self.sender.on_deadline(now),
-            Side::Receiver => self.receiver.on_deadline(now),
-        }
-    }
-
-    #[inline]
-    fn poll_event(&mut self) -> Option<SenderEvent> {
-        self.sender.poll_fact()
-    }
-
-    fn variables(&self) -> Option<(SenderVariables, u32)> {
-        Some((self.sender.variables(), self.sender.acknowledged()))
-    }
-
-    fn has(&self, segment: u32) -> bool {
-        self.receiver.has(segment)
-    }
-
-    fn connect_anew(&mut self) {
-        (*self.sender, *self.receiver) = (self.sender.anew(), self.receiver.anew());
-    }
-
     fn stops(&self) -> [&'static str; 2] {
         ["quic.poll_transmit", "quic.on_packet"]
     }
@@ -127,10 +89,6 @@ impl Endpoints for Ends {
             Side::Sender => self.sender.on_path_change(now),
             Side::Receiver => self.receiver.on_path_change(now),
         }
-    }
-
-    fn on_new_path(&mut self, policy: PathPolicy, now: Time) -> Option<u32> {
-        self.sender.on_new_path(policy, now)
     }
 }
 

@@ -1,11 +1,11 @@
 //! TCP among the transports. Its ends are in the crate `tcp`.
 
-use crate::endpoints::{Arrival, Endpoints, FlowPacket, StampedSegment, StraightPath};
+use crate::endpoints::{Arrival, Endpoints, FlowPacket, StampedSegment, StraightPath, both_ends};
 use crate::family::Setting;
 use crate::parameters::{Parameters, Unread, Warning};
 use crate::path_policy::check_control;
 use crate::{LARGEST_PACKET, Transport};
-use roamlab_congestion::{PathPolicy, SenderEvent, SenderVariables, SpecError};
+use roamlab_congestion::{PathPolicy, SpecError};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_packet::wire::TcpFields;
 use roamlab_packet::{BareTcpHeader, Format, Side, TcpHeader, Timestamps};
@@ -55,13 +55,7 @@ impl Endpoints for Ends {
         Some(self.params.segment)
     }
 
-    fn offer(&mut self, segments: Option<u64>) {
-        self.sender.offer(segments);
-    }
-
-    fn stop(&mut self) {
-        self.sender.stop();
-    }
+    both_ends!();
 
     #[inline(always)]
     fn poll(&mut self, side: Side, now: Time) -> Option<FlowPacket> {
@@ -90,44 +84,8 @@ impl Endpoints for Ends {
         })
     }
 
-    #[inline]
-    fn deadline(&self, side: Side) -> Option<Time> {
-        match side {
-            Side::Sender => self.sender.next_deadline(),
-            Side::Receiver => self.receiver.next_deadline(),
-        }
-    }
-
-    fn on_deadline(&mut self, side: Side, now: Time) {
-        match side {
-            Side::Sender => self.sender.on_deadline(now),
-            Side::Receiver => self.receiver.on_deadline(now),
-        }
-    }
-
-    #[inline]
-    fn poll_event(&mut self) -> Option<SenderEvent> {
-        self.sender.poll_fact()
-    }
-
-    fn variables(&self) -> Option<(SenderVariables, u32)> {
-        Some((self.sender.variables(), self.sender.acknowledged()))
-    }
-
-    fn has(&self, segment: u32) -> bool {
-        self.receiver.has(segment)
-    }
-
-    fn connect_anew(&mut self) {
-        (*self.sender, *self.receiver) = (self.sender.anew(), self.receiver.anew());
-    }
-
     fn stops(&self) -> [&'static str; 2] {
         ["tcp.poll_transmit", "tcp.on_segment"]
-    }
-
-    fn on_new_path(&mut self, policy: PathPolicy, now: Time) -> Option<u32> {
-        self.sender.on_new_path(policy, now)
     }
 
     fn tcp_fields(&self) -> Option<TcpFields> {

@@ -194,33 +194,26 @@ _OTHER_WORDS = {
 """Names of arguments in other libraries."""
 
 
-_KEPT = 'a run is kept by roamlab.Store("out/runs").write(results), which returns its folder'
-_FRAME = "results are returned: write runs.frame.write_csv(path); `store` is where runs are kept"
-_POOL = "write executor=roamlab.LocalPool(4)"
-_ELSEWHERE = {
-    **dict.fromkeys((("run", each) for each in ("out", "store", "path", "save", "keep", "folder")), _KEPT),
-    **dict.fromkeys(
-        (("sweep", each) for each in ("threads", "workers", "jobs", "processes", "cores")), _POOL
-    ),
-    **dict.fromkeys(
-        (("smallest", each) for each in ("threads", "workers", "jobs", "processes", "cores")), _POOL
-    ),
-    **dict.fromkeys((("sweep", each) for each in ("out", "path", "save", "folder")), _FRAME),
-    (
-        "compare",
-        "metric",
-    ): 'write compare("flows.moving.goodput_bps", baseline="60 pkt"), a name after the other',
-    ("means", "metric"): 'write means("flows.moving.goodput_bps"), a name after the other',
-    ("sweep", "baseline"): 'compare afterwards: runs.compare("flows.moving.goodput_bps", baseline="60 pkt")',
-    ("smallest", "replications"): "`budget` is the largest number of runs of a value",
-    ("smallest", "runs"): "`budget` is the largest number of runs of a value",
-    ("means", "metrics"): 'write means("flows.moving.goodput_bps"), a name after the other',
-    (
-        "compare",
-        "metrics",
-    ): 'write compare("flows.moving.goodput_bps", baseline="60 pkt"), a name after the other',
+_FILES = ("out", "store", "path", "save", "keep", "folder")
+_WORKERS = ("threads", "workers", "jobs", "processes", "cores")
+_NAMES = ("metric", "metrics")
+_LOCAL_POOL = "write executor=roamlab.LocalPool(4)"
+_COMPARED = 'write compare("flows.moving.goodput_bps", baseline="60 pkt"), a name after the other'
+_ELSEWHERE: dict[str, dict[tuple[str, ...], str]] = {
+    "run": {_FILES: 'a run is kept by roamlab.Store("out/runs").write(results), which returns its folder'},
+    "sweep": {
+        _FILES: "results are returned: write runs.frame.write_csv(path); `store` is where runs are kept",
+        _WORKERS: _LOCAL_POOL,
+        ("baseline",): 'compare afterwards: runs.compare("flows.moving.goodput_bps", baseline="60 pkt")',
+    },
+    "smallest": {
+        _WORKERS: _LOCAL_POOL,
+        ("replications", "runs"): "`budget` is the largest number of runs of a value",
+    },
+    "means": {_NAMES: 'write means("flows.moving.goodput_bps"), a name after the other'},
+    "compare": {_NAMES: _COMPARED},
 }
-"""Remedies for arguments that another function has, by function and argument."""
+"""Remedies for arguments that another function has, by function and arguments."""
 
 _SEVERAL_RUNS = ("runs", "replications", "repetitions", "repeat", "n", "number")
 """Names of arguments by which several runs are asked for."""
@@ -363,8 +356,10 @@ def _bad_call(name: str, problem: str, signature: inspect.Signature, given: Mapp
     if foreign:
         if foreign[0] in _SEVERAL_RUNS and "run" in names and "replications" not in names:
             remedy = _MAKE_SEVERAL
-        elif known := _ELSEWHERE.get((name.rpartition(".")[2], foreign[0])):
-            remedy = known
+        elif known := [
+            text for words, text in _ELSEWHERE.get(name.rpartition(".")[2], {}).items() if foreign[0] in words
+        ]:
+            remedy = known[0]
         else:
             meant = _OTHER_WORDS.get(foreign[0], "")
             otherwise = "leave it out"

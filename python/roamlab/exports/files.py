@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from roamlab.base.errors import BadInput, within
 from roamlab.base.output import disk_errors, refuse_foreign, whole_folder
 from roamlab.exports import ns2_trace, pcapng
-from roamlab.records.results import not_recorded
+from roamlab.records.columns import not_recorded
 from roamlab.records.store import open_run
 
 if TYPE_CHECKING:

@@ -12,6 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from roamlab.base.errors import BadInput
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -103,3 +105,13 @@ class Columns:
         """A column of names as text, in the chosen rows."""
         known = self._names[column]
         return [known[code] for code in self._values[column][rows]]
+
+
+def not_recorded(name: str, place: str) -> BadInput:
+    """The error for a table without rows that the run did not record."""
+    return BadInput(
+        f"{place}, table {name!r}" if name not in place else place,
+        "the run did not record it: it has no rows",
+        expected="a table that is recorded",
+        remedy=f'write `{name} = true` under [record], or .set("record.{name}", True), and run it again',
+    )

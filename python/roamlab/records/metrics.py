@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from roamlab.base.calls import called
 from roamlab.base.errors import BadInput, did_you_mean
+from roamlab.records.columns import not_recorded
 from roamlab.records.constants import MOVES, NO_LOSS, WITHOUT_CONNECTION
 
 if TYPE_CHECKING:
@@ -68,12 +69,7 @@ def _check_span(results: RunTables, start: float, end: float) -> None:
 def _check_recorded(results: RunTables, table: str) -> None:
     """Refuse a run that did not record a table. Raises `BadInput`."""
     if table not in results.manifest.outline.recorded and not results.columns(table).height:
-        raise BadInput(
-            f"results, table {table!r}",
-            "the run did not record it: it has no rows",
-            expected="a table that is recorded",
-            remedy=f'write `{table} = true` under [record], or .set("record.{table}", True), and run it again',
-        )
+        raise not_recorded(table, "results")
 
 
 def seconds(rows: Columns, column: str = "time_ns", chosen: Rows = slice(None)) -> Values:

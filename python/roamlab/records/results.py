@@ -15,7 +15,7 @@ from roamlab.base.calls import WRITES, BadCall, no_attribute, public
 from roamlab.base.errors import BadInput, closest, did_you_mean
 from roamlab.base.screen import escape
 from roamlab.records import handovers, live, remarks
-from roamlab.records.columns import Columns
+from roamlab.records.columns import Columns, not_recorded
 from roamlab.records.frame import Frame
 from roamlab.records.frames import Frames
 from roamlab.records.tables import TABLES
@@ -28,16 +28,6 @@ if TYPE_CHECKING:
 
     from roamlab._roamlab import Column, Tables
     from roamlab.records.manifest import Manifest
-
-
-def not_recorded(name: str, place: str) -> BadInput:
-    """The error for a table without rows that the run did not record."""
-    return BadInput(
-        f"{place}, table {name!r}" if name not in place else place,
-        "the run did not record it: it has no rows",
-        expected="a table that is recorded",
-        remedy=f'write `{name} = true` under [record], or .set("record.{name}", True), and run it again',
-    )
 
 
 @public()

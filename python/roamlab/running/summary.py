@@ -241,7 +241,7 @@ def check(metric: str, where: str) -> None:
     name = Name.of(metric)
     if name.known:
         return
-    expected, flow = f"one of {', '.join(names())}", metric.rpartition(".")[0]
+    meant, (flow, _, what) = "", metric.rpartition(".")
     remedy = 'write for example "flows.moving.goodput_bps", or "flows.*.goodput_bps" for all flows'
     if name.over not in ("", *_OVER):
         remedy = f"write one of {', '.join(f'{over}(flows.*.mos)' for over in _OVER)}"
@@ -250,10 +250,9 @@ def check(metric: str, where: str) -> None:
     elif (
         meant := name.what if name.what in (of_flow := (*TOTALS, *_OF_FLOW)) else closest(name.what, of_flow)
     ):
-        inner = f"flows.{name.flow or (flow if meant == metric.rpartition('.')[2] else '') or '*'}.{meant}"
+        inner = f"flows.{name.flow or (what == meant and flow) or '*'}.{meant}"
         remedy = f'did you mean "{f"{name.over}({inner})" if name.over else inner}"?'
-    if remedy.startswith("did you mean"):
-        expected = "a metric of docs/metrics.md"
+    expected = "a metric of docs/metrics.md" if meant else f"one of {', '.join(names())}"
     raise BadInput(where, f"there is no metric {metric!r}", expected=expected, remedy=remedy)
 
 

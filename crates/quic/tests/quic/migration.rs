@@ -316,7 +316,7 @@ fn an_answer_from_an_older_address_validates_nothing() {
 }
 
 #[test]
-fn an_answer_that_nobody_asked_for_does_nothing() {
+fn an_unrequested_answer_does_nothing() {
     let mut sender = before_a_migration();
     sender.on_packet(&from_address(0, 5, false, true), at(150));
     assert_eq!((sender.variables().cwnd, kinds(&mut sender)), (20.0, vec![]));
@@ -385,7 +385,7 @@ fn a_receiver_tells_its_new_address_until_it_is_used() {
 }
 
 #[test]
-fn a_sender_that_moves_begins_anew_or_keeps_its_window() {
+fn a_sender_that_moves_restarts_or_keeps_its_window() {
     let after = |migration| {
         let mut sender = sender(QuicSpec { migration, ..bare() });
         sender.offer(None);

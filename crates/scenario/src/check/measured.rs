@@ -82,13 +82,18 @@ fn late_event(scenario: &Scenario, table: &str, fields: &Value) -> Option<Vec<Pr
     Some(fields.into_iter().map(|field| Problem::at(field, &message).help(&help)).collect())
 }
 
+/// By how much a neighbour has to be better for a condition, in dB.
+fn margin(fields: &Value, condition: &str) -> Option<f64> {
+    let number = |name: &str| at(fields, &format!("{condition}.{name}")).and_then(Value::as_f64);
+    Some(number("offset_db")? + number("hysteresis_db")?)
+}
+
 /// A condition that holds in both directions at one time.
 fn early_event(table: &str, fields: &Value) -> Option<Vec<Problem>> {
     if at(fields, "conditional").is_some_and(|conditional| !conditional.is_null()) {
         return None;
     }
-    let number = |name: &str| at(fields, &format!("measurement.{name}")).and_then(Value::as_f64);
-    let together = number("offset_db")? + number("hysteresis_db")?;
+    let together = margin(fields, "measurement")?;
     let message = format!(
         "a neighbour counts as better while it is {} dB weaker: where two cells are about as strong, a host goes back and forth",
         -together
@@ -99,11 +104,7 @@ fn early_event(table: &str, fields: &Value) -> Option<Vec<Problem>> {
 
 /// A condition to go to a candidate that holds when the candidate is reported.
 fn early_candidates(table: &str, fields: &Value) -> Option<Vec<Problem>> {
-    let together = |condition: &str| {
-        let number = |name: &str| at(fields, &format!("{condition}.{name}")).and_then(Value::as_f64);
-        Some(number("offset_db")? + number("hysteresis_db")?)
-    };
-    let (goes, reports) = (together("conditional")?, together("measurement")?);
+    let (goes, reports) = (margin(fields, "conditional")?, margin(fields, "measurement")?);
     if goes >= reports || time(fields, "conditional.time_to_trigger")? > Duration::ZERO {
         return None;
     }

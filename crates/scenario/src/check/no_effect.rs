@@ -118,8 +118,10 @@ fn dead_ends(scenario: &Scenario) -> Vec<Problem> {
     let flows = scenario.flows.iter().flat_map(|flow| &flow.path);
     let used: BTreeSet<&str> =
         cells.chain(flows).chain(scenario.hosts.iter().map(|host| &host.home)).map(String::as_str).collect();
-    let generated = scenario.topology.len().min(1) * scenario.origins.links;
-    let written = if generated > 0 { generated } else { scenario.links.len() };
+    let written = match scenario.origins.links {
+        own @ 1.. if !scenario.topology.is_empty() => own,
+        _ => scenario.links.len(),
+    };
     let mut next: Vec<&str> = links
         .iter()
         .filter(|(node, own)| matches!(own.as_slice(), [only] if *only < written) && !used.contains(*node))

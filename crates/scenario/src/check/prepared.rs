@@ -1,5 +1,5 @@
 //! Warnings of handovers that are not prepared as they are meant to be: buffers at a place that none uses, notices that
-//! come too late, cells that are full, gateways beside the way; and of values outside the standards.
+//! come too late, cells that are full, gateways that are not on the path; and of values outside the standards.
 
 use super::mobility::{at, fields_of, time};
 use super::ways::{Ways, between_routers};
@@ -75,7 +75,7 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
         }
         found.extend(late);
         found.extend(full_cell(scenario, &table, &fields));
-        found.extend(beside_the_way(scenario, &table, &fields, spec.domain().gateway.as_deref()));
+        found.extend(off_path(scenario, &table, &fields, spec.domain().gateway.as_deref()));
     }
     found
 }
@@ -158,12 +158,7 @@ fn full_cell(scenario: &Scenario, table: &str, fields: &Value) -> Option<Vec<Pro
 }
 
 /// A gateway that packets from the home of a host to a cell do not pass.
-fn beside_the_way(
-    scenario: &Scenario,
-    table: &str,
-    fields: &Value,
-    gateway: Option<&str>,
-) -> Option<Vec<Problem>> {
+fn off_path(scenario: &Scenario, table: &str, fields: &Value, gateway: Option<&str>) -> Option<Vec<Problem>> {
     if !ROUTED.iter().any(|field| has(fields, field)) || scenario.protocols().count() > 1 {
         return None;
     }
@@ -171,14 +166,14 @@ fn beside_the_way(
     let host = scenario.hosts.iter().find(|host| host.home != gateway)?;
     let (home, from) = (between_routers(scenario, &host.home), between_routers(scenario, gateway));
     let first = *home.get(gateway)?;
-    let beside = |cell: &&str| {
+    let is_off = |cell: &&str| {
         let router = scenario.cells.get(*cell).map(|cell| cell.router.as_str());
         router.is_some_and(|router| {
             router != gateway
                 && home.get(router).zip(from.get(router)).is_some_and(|(way, rest)| *way < first + *rest)
         })
     };
-    let cell = scenario.cells_of(host).into_iter().find(beside)?;
+    let cell = scenario.cells_of(host).into_iter().find(is_off)?;
     let message = format!(
         "the way from \"{}\", the home of \"{}\", to \"{cell}\" does not pass \"{gateway}\": packets to it have no route there",
         host.home, host.name

@@ -2,10 +2,11 @@
 
 use super::senseless::{packet, smallest_packet, steady};
 use crate::problem::{Problem, quoted_key};
-use crate::schema::{CellSpec, FlowSpec, LinkRate, LinkSpec, Scenario, Way};
+use crate::schema::{CellSpec, FlowSpec, LinkSpec, Scenario, Way};
 use roamlab_engine::{Bytes, Duration, Rate};
-use roamlab_radio::MediumSpec;
+use roamlab_radio::{MediumSpec, Opportunities};
 use roamlab_traffic::AppSpec;
+use std::cell::OnceCell;
 
 /// A retransmission timer before the first round-trip time is known (RFC 6298 §2.1).
 pub const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
@@ -38,17 +39,22 @@ enum Use {
     Back,
 }
 
+/// True if some sender waits for ACKs.
+fn is_answered(scenario: &Scenario) -> bool {
+    scenario.flows.iter().any(|flow| flow.transport.has_connection())
+}
+
 /// Rates at which one packet takes as long as the run, or two take as long as a sender waits for their ACK.
 fn slow_links(scenario: &Scenario) -> Vec<Problem> {
     let end = scenario.run.duration;
     let Some(size) = smallest_packet(scenario).map(Bytes) else { return Vec::new() };
-    let answered = scenario.flows.iter().any(|flow| flow.transport.has_connection());
+    let answered = is_answered(scenario);
     let mut found = Vec::new();
     let mut look = |rate: Option<Rate>, until: Duration, purpose: Use, field: &dyn Fn() -> String| {
         let Some(rate) = rate else { return };
         let takes = rate.transmission_time(size, &mut 0);
         let two = takes + takes;
-        let message = if takes >= until || (!answered && takes >= end) {
+        let message = if takes >= until {
             format!(
                 "one packet of {size} takes {takes} at this rate, and the run ends at {end}: no data passes"
             )
@@ -91,35 +97,24 @@ fn slow_links(scenario: &Scenario) -> Vec<Problem> {
 /// Recorded links that send a packet, on average, less often than a sender waits for its ACK.
 fn slow_recordings(scenario: &Scenario, answered: bool) -> Vec<Problem> {
     let limit = if answered { FIRST_TIMEOUT } else { scenario.run.duration };
-    let wired =
-        scenario.links.iter().enumerate().map(|(index, link)| (format!("links[{index}]"), &link.rate));
-    let cells = scenario.cells.iter().map(|(name, cell)| (format!("cells.{}", quoted_key(name)), &cell.rate));
-    let recorded = |(_, rate): &(String, &LinkRate)| rate.recorded().is_some();
-    let mut found = Vec::new();
-    for (table, rate) in wired.chain(cells).filter(recorded) {
-        let Some(recorded) = rate.recorded() else { continue };
-        for (name, file) in [("trace", Some(&recorded.trace)), ("reverse", recorded.reverse.as_ref())] {
-            let Some(mean) = file.and_then(|file| file.content()).map(|trace| trace.mean_rate()) else {
-                continue;
-            };
-            let apart = mean.transmission_time(Bytes(1500), &mut 0); // an opportunity is one such packet
-            if apart >= limit {
-                let message = format!(
-                    "this recording sends a packet each {:.1} s on average, {mean}: senders time out before an answer comes",
-                    apart.as_secs_f64()
-                );
-                let help = "times in the file are in milliseconds, a line for each packet of 1500 B: correct the file";
-                found.push(Problem::at(format!("{table}.rate.{name}"), message).help(help));
-            }
-        }
-    }
-    found
+    let warn = |(field, trace): (String, &Opportunities)| {
+        let mean = trace.mean_rate();
+        let apart = mean.transmission_time(Bytes(1500), &mut 0); // an opportunity is one such packet
+        let message = format!(
+            "this recording sends a packet each {:.1} s on average, {mean}: senders time out before an answer comes",
+            apart.as_secs_f64()
+        );
+        let help =
+            "times in the file are in milliseconds, a line for each packet of 1500 B: correct the file";
+        (apart >= limit).then(|| Problem::at(field, message).help(help))
+    };
+    scenario.recordings().into_iter().filter_map(warn).collect()
 }
 
 /// Frames that take so long, whatever their bytes, that no answer comes in time.
 fn slow_frames(scenario: &Scenario) -> Vec<Problem> {
     let end = scenario.run.duration;
-    let answered = scenario.flows.iter().any(|flow| flow.transport.has_connection());
+    let answered = is_answered(scenario);
     let warn = |(name, cell): (&String, &CellSpec)| {
         let MediumSpec::Shared(medium) = &cell.medium else { return None };
         let (takes, both) = (medium.per_frame, medium.per_frame + medium.per_frame);
@@ -144,11 +139,19 @@ fn first_timeout(scenario: &Scenario, flow: &FlowSpec) -> Option<Duration> {
 /// Delays that a packet and its ACK have over one link, longer than any sender waits.
 fn long_delays(scenario: &Scenario) -> Vec<Problem> {
     let end = scenario.run.duration;
-    let waits = scenario.flows.iter().map(|flow| first_timeout(scenario, flow));
-    let Some(Some(waits)) = waits.max() else { return Vec::new() };
+    // Parameters of all senders are looked up only where some delay is as long as the shortest timer.
+    let longest = OnceCell::new();
+    let waits = || {
+        *longest
+            .get_or_init(|| scenario.flows.iter().map(|flow| first_timeout(scenario, flow)).max().flatten())
+    };
     let mut found = Vec::new();
     let mut look = |each: Duration, both: Duration, field: &dyn Fn() -> String| {
-        if both >= waits && each < end {
+        if both >= FIRST_TIMEOUT
+            && each < end
+            && let Some(waits) = waits()
+            && both >= waits
+        {
             let message = format!(
                 "a packet and its ACK take {both} over this link, and a sender waits {waits} for the first ACK: it times out"
             );

@@ -6,6 +6,7 @@ use crate::problem::{Problem, quoted_key};
 use crate::schema::{HostSpec, Scenario};
 use roamlab_engine::Duration;
 use roamlab_qdisc::Parameters;
+use roamlab_radio::Opportunities;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
@@ -159,24 +160,15 @@ impl Groups {
 /// Recorded links that could send nothing before the run is over.
 fn silent_recordings(scenario: &Scenario) -> Vec<Problem> {
     let end = scenario.run.duration;
-    let wired =
-        scenario.links.iter().enumerate().map(|(index, link)| (format!("links[{index}]"), &link.rate));
-    let cells = scenario.cells.iter().map(|(name, cell)| (format!("cells.{}", quoted_key(name)), &cell.rate));
-    let mut warnings = Vec::new();
-    for (table, rate) in wired.chain(cells) {
-        let Some(recorded) = rate.recorded() else { continue };
-        for (name, file) in [("trace", Some(&recorded.trace)), ("reverse", recorded.reverse.as_ref())] {
-            let first = file.and_then(|file| file.content()).map(|trace| trace.first());
-            if let Some(first) = first.filter(|&first| first >= end) {
-                let message = format!(
-                    "the first opportunity of this recording is at {first}, and the run ends at {end}: nothing is sent"
-                );
-                let help = "times are in milliseconds from the start of the run; lengthen `run.duration`, or correct the file";
-                warnings.push(Problem::at(format!("{table}.rate.{name}"), message).help(help));
-            }
-        }
-    }
-    warnings
+    let warn = |(field, trace): (String, &Opportunities)| {
+        let first = trace.first();
+        let message = format!(
+            "the first opportunity of this recording is at {first}, and the run ends at {end}: nothing is sent"
+        );
+        let help = "times are in milliseconds from the start of the run; lengthen `run.duration`, or correct the file";
+        (first >= end).then(|| Problem::at(field, message).help(help))
+    };
+    scenario.recordings().into_iter().filter_map(warn).collect()
 }
 
 /// Flows whose start is drawn at random from a span that is longer than the run, or than the source lasts.

@@ -17,13 +17,14 @@ pub use rate::{LinkRate, RecordedRate, Way};
 pub use topology::TopologySpec;
 pub use tunnel::TunnelEcn;
 
+use crate::problem::quoted_key;
 use origins::Origins;
 use planned::PlannedVisits;
 use roamlab_engine::{Bytes, Duration, Packets, RandomNumbers, Rate};
 use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_packet::Dscp;
 use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{LossSpec, PlanSpec, RadioSpec, SignalSpec, Trajectory, Visit};
+use roamlab_radio::{LossSpec, Opportunities, PlanSpec, RadioSpec, SignalSpec, Trajectory, Visit};
 use roamlab_tcp::Profile;
 use roamlab_traffic::AppSpec;
 use roamlab_transport::TransportSpec;
@@ -428,6 +429,22 @@ impl Scenario {
         });
         let air = self.cells.keys().map(|name| format!("{name}/air"));
         wired.chain(backhaul).chain(uplinks).chain(air).chain(bearers)
+    }
+
+    /// The recordings that links and cells play, each with its field.
+    pub(crate) fn recordings(&self) -> Vec<(String, &Opportunities)> {
+        let wired =
+            self.links.iter().enumerate().map(|(index, link)| (format!("links[{index}]"), &link.rate));
+        let cells = self.cells.iter().map(|(name, cell)| (format!("cells.{}", quoted_key(name)), &cell.rate));
+        let mut found = Vec::new();
+        for (table, rate) in wired.chain(cells) {
+            let Some(recorded) = rate.recorded() else { continue };
+            for (name, file) in [("trace", Some(&recorded.trace)), ("reverse", recorded.reverse.as_ref())] {
+                let content = file.and_then(|file| file.content());
+                found.extend(content.map(|trace| (format!("{table}.rate.{name}"), &**trace)));
+            }
+        }
+        found
     }
 
     /// The names of all mobile hosts.
