@@ -21,6 +21,7 @@ FOLDER = "reference/fields"
 
 _SECTIONS = {
     "run": ("[run]", "length and profile of the run"),
+    "tcp_profiles": ("[tcp_profiles.NAME]", "profiles of TCP with changed rules"),
     "network": ("[network]", "properties of the network as a whole"),
     "links": ("[[links]]", "wired links"),
     "cells": ("[cells.NAME]", "cells with their air links, media, schedulers and bearers"),

@@ -106,11 +106,15 @@ path = ["ch", "ha"]
 app = { kind = "ftp", start = "0.3 s", size = "200 kB" }
 [flows.transport]
 kind = "tcp"
+profile = "own"
 variant = "sack"
 window = "20 pkt"
 segment = "1460 B"
-dupack_threshold = 3
 min_rto = "200 ms"
+
+[tcp_profiles.own]
+based_on = "rfc"
+dupack_threshold = 3
 
 [record]
 packets = true

@@ -82,6 +82,8 @@ const LEFT_OUT: &[&str] = &[
     "anchors",
     "foreign",
     "burst",
+    "profile",
+    "based_on",
 ];
 
 /// Recoveries of TCP, each with what it alone, or above all, reads.
@@ -100,18 +102,25 @@ const FOCUSES: &[(&str, &[&str])] = &[
     ("rack", &["reduction", "tail_loss_probe", "dsack", "spurious_detection", "timestamps", "pacing"]),
 ];
 
-/// The fields of TCP's transport in a case. Half of the cases have one recovery in view.
-pub fn tcp(schema: &Value, case: u64, place: &str, chance: f64, often: &[&str]) -> Map<String, Value> {
+/// The fields of TCP's transport in a case, and the rules of its profile. Half of the cases have one recovery in view.
+pub fn tcp(
+    schema: &Value,
+    case: u64,
+    place: &str,
+    chance: f64,
+    often: &[&str],
+) -> (Map<String, Value>, Map<String, Value>) {
     let mut dice = Dice::of(case, place);
     let focus = Some(dice.one_of(FOCUSES)).filter(|_| dice.chance(0.5));
     let often = [often, focus.map_or(&[][..], |(_, fields)| fields)].concat();
     let fields = Fields { schema, case, often: &often };
     let mut values = fields.some(fields.definition("TransportSpec", "tcp"), place, chance, &[]);
+    let rules = fields.some(fields.definition("TcpProfile", ""), place, chance, &[]);
     if let Some((recovery, _)) = focus {
         values.insert("recovery".into(), recovery.into());
         values.remove("variant");
     }
-    values
+    (values, rules)
 }
 
 /// The fields of a schema.

@@ -152,7 +152,9 @@ impl Record<'_> {
         let given = ["congestion_control", "variant"].into_iter().map(|name| &transport[name]);
         let kind = |each: &serde_json::Value| each["kind"].as_str().or(each.as_str()).map(str::to_owned);
         let usual = || {
-            let profile = self.scenario["run"]["profile"].as_str().unwrap_or("rfc");
+            let of_run = self.scenario["run"]["profile"].as_str().unwrap_or("rfc");
+            let name = transport["profile"].as_str().unwrap_or(of_run);
+            let profile = self.scenario["tcp_profiles"][name]["based_on"].as_str().unwrap_or(name);
             if transport["kind"] == "tcp" {
                 roamlab_scenario::usual_variant(profile)
             } else {

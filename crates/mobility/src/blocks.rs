@@ -10,7 +10,7 @@
 //! | registration | two times | [`Registration`] at a host |
 //! | trigger | [`Trigger`] | the handovers that it predicts, the base stations that it names |
 //! | route repair | [`SoftState`] | [`AccessTree`], [`SoftRoutes`] |
-//! | redundancy, release | [`Redundancy`], [`Release`] | |
+//! | redundancy, release | [`Redundancy`] | |
 //! | buffering | [`HandoverBuffer`] | |
 //! | delay equaliser | [`Equaliser`] | |
 
@@ -25,7 +25,7 @@ mod trigger;
 pub use buffer::{BufferPlace, HandoverBuffer};
 pub use detection::{Beacons, DetectedBy, Detection, Detector, Found};
 pub use registration::Registration;
-pub use release::{Equaliser, Redundancy, Release};
+pub use release::{Equaliser, PRUNE_TIMER, Redundancy};
 pub use soft_routes::{Refreshed, SoftRoutes, SoftState};
 pub use tree::{AccessTree, check_tree, gateway};
 pub use trigger::{CarSets, Trigger, TriggerBy};

@@ -1,6 +1,5 @@
 //! The test laboratory of all protocols: a role in each of its states gets each input, and a snapshot has the results.
 
-use crate::protocol::check_sizes;
 use crate::transitions::{Row, Table, VERBS, action_number, describe};
 use crate::{
     Action, Agent, Direction, Identification, Input, Kind, L2Trigger, Protocol, Signal, Topology, Via,
@@ -86,8 +85,7 @@ pub fn and<M: Clone>(setup: &[(u64, Input<M>)], more: &[(u64, Input<M>)]) -> Vec
 
 /// The field that a protocol refuses in its parameters; `None`: they can run.
 pub fn refused<P: Protocol>(params: &P, topology: &Topology) -> Option<String> {
-    let sizes = check_sizes::<P::Kind>(params.sizes());
-    sizes.and_then(|()| params.check(topology)).err().map(|refusal| refusal.field)
+    params.check(topology).err().map(|refusal| refusal.field)
 }
 
 /// A state, and how to reach it: inputs with their times in ms.

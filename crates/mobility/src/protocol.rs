@@ -5,7 +5,7 @@ use crate::domain::Domain;
 use crate::installation::Installation;
 use crate::signal::{Kind, Signal};
 use crate::topology::Topology;
-use roamlab_engine::{Bytes, Duration, Rng};
+use roamlab_engine::{Duration, Rng};
 use roamlab_packet::Dscp;
 
 /// The header of a protocol's tunnels.
@@ -40,9 +40,6 @@ pub trait Protocol: Sized {
     /// The part of the network that it is about.
     fn domain(&self) -> &Domain;
 
-    /// Values on which the sizes of its messages depend.
-    fn sizes(&self) -> &<Self::Kind as Kind>::Sizes;
-
     /// The code point that it marks forwarded packets with, and that the edge of the access network polices; `None`: it
     /// marks none.
     fn mark(&self) -> Option<Dscp> {
@@ -75,8 +72,8 @@ pub trait Protocol: Sized {
     fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<Self::Role>;
 }
 
-/// Beginning of every protocol's `impl Protocol for Params`: its roles, title and example, and the fields
-/// `domain` and `sizes` of its parameters.
+/// Beginning of every protocol's `impl Protocol for Params`: its roles, title and example, and the field `domain` of its
+/// parameters.
 macro_rules! protocol {
     ($role:ident, $title:literal, $example:literal) => {
         type Role = $role;
@@ -88,10 +85,6 @@ macro_rules! protocol {
 
         fn domain(&self) -> &$crate::Domain {
             &self.domain
-        }
-
-        fn sizes(&self) -> &<Kind as $crate::Kind>::Sizes {
-            &self.sizes
         }
     };
 }
@@ -179,20 +172,5 @@ impl Refusal {
     pub fn known<'a>(self, wanted: &str, names: impl Iterator<Item = &'a str>) -> Refusal {
         let names = names.map(str::to_owned).collect();
         Refusal { help: Some(Help::OneOf { wanted: wanted.into(), names }), ..self }
-    }
-}
-
-/// The largest IPv4 datagram (RFC 791 §3.1: the total length has 16 bits).
-const LARGEST_DATAGRAM: Bytes = Bytes(65_535);
-
-/// Refuses sizes of messages, fields of `sizes`, that no datagram has.
-pub(crate) fn check_sizes<K: Kind>(sizes: &K::Sizes) -> Result<(), Refusal> {
-    match K::sizes(sizes).into_iter().find(|(_, size)| *size == Bytes(0) || *size > LARGEST_DATAGRAM) {
-        None => Ok(()),
-        Some((part, size)) => {
-            let message = format!("a datagram of \"{size}\" does not exist");
-            let refusal = Refusal::at(format!("sizes.{part}"), message);
-            Err(refusal.help(format!("write \"1 B\" to \"{LARGEST_DATAGRAM}\"")))
-        }
     }
 }

@@ -57,9 +57,6 @@ pub(crate) fn broadcast<K, P>(kind: K, out: &mut Vec<Action<Signal<K>, P>>) {
 
 /// The messages of a protocol, as [`messages!`] makes them.
 pub trait Kind: Sized {
-    /// The parameters that sizes depend on.
-    type Sizes: Default;
-
     /// All names, as in records and tables.
     const NAMES: &'static [&'static str];
 
@@ -67,23 +64,19 @@ pub trait Kind: Sized {
     fn number(&self) -> usize;
 
     /// Bytes on the wire, IP header included.
-    fn size(&self, sizes: &Self::Sizes) -> Bytes;
+    fn size(&self) -> Bytes;
 
     /// True if it travels with data, in their queues, and overtakes none.
     fn in_band(&self) -> bool;
-
-    /// Every size that is a parameter, by its field.
-    fn sizes(sizes: &Self::Sizes) -> Vec<(&'static str, Bytes)>;
 }
 
-/// Makes the enum `Kind` of a protocol's messages and the table `Sizes` of its parameters. A row is one message: its
-/// variant, its fields, its name, and its size. `size field = bytes` makes a parameter with this default. A size that
-/// is not one parameter, or that of another row, is `total` and an expression over the table and the message's fields.
-/// `and` makes one more parameter.
+/// Makes the enum `Kind` of a protocol's messages and the table of their sizes. A row is one message: its variant, its
+/// fields, its name, and its size. `size field = bytes` makes a field of the table. A size that is not one field, or that
+/// of another row, is `total` and an expression over the table and the message's fields. `and` makes one more field.
 macro_rules! messages {
     (
         $(#[$sizes_doc:meta])*
-        Sizes as $sizes:ident $(with $(#[$switch_doc:meta])* $switch:ident)? $(, in band: $($band:ident),+)?;
+        Sizes as $sizes:ident $(, in band: $($band:ident),+)?;
         $(
             $(#[$doc:meta])*
             $kind:ident $({ $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })? $name:literal
@@ -99,31 +92,33 @@ macro_rules! messages {
         }
 
         $(#[$sizes_doc])*
-        #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(default, deny_unknown_fields)]
-        pub struct Sizes {
-            $($(#[$switch_doc])* pub $switch: bool,)?
+        pub(super) struct Sizes {
             $(
-                $($(#[$size_doc])* #[doc = concat!("Default ", $bytes, " B.")] pub $size: roamlab_engine::Bytes,)?
-                $($(#[$and_doc])* #[doc = concat!("Default ", $and_bytes, " B.")] pub $and: roamlab_engine::Bytes,)?
+                $($(#[$size_doc])* pub $size: roamlab_engine::Bytes,)?
+                $($(#[$and_doc])* pub $and: roamlab_engine::Bytes,)?
             )+
         }
 
-        impl Default for Sizes {
-            fn default() -> Self {
-                Sizes {
-                    $($switch: false,)?
-                    $(
-                        $($size: roamlab_engine::Bytes($bytes),)?
-                        $($and: roamlab_engine::Bytes($and_bytes),)?
-                    )+
-                }
+        /// The sizes of its messages.
+        pub(super) const SIZES: Sizes = Sizes {
+            $(
+                $($size: roamlab_engine::Bytes($bytes),)?
+                $($and: roamlab_engine::Bytes($and_bytes),)?
+            )+
+        };
+
+        #[cfg(test)]
+        impl Kind {
+            /// Every size, by its field.
+            pub fn sizes() -> Vec<(&'static str, roamlab_engine::Bytes)> {
+                vec![$(
+                    $((stringify!($size), SIZES.$size),)?
+                    $((stringify!($and), SIZES.$and),)?
+                )+]
             }
         }
 
         impl $crate::Kind for Kind {
-            type Sizes = Sizes;
-
             const NAMES: &'static [&'static str] = &[$($name,)+];
 
             fn number(&self) -> usize {
@@ -136,7 +131,8 @@ macro_rules! messages {
             }
 
             #[expect(unused_variables, reason = "most sizes do not depend on the fields")]
-            fn size(&self, $sizes: &Sizes) -> roamlab_engine::Bytes {
+            fn size(&self) -> roamlab_engine::Bytes {
+                let $sizes = SIZES;
                 match self {
                     $(Kind::$kind $({ $($field,)* })? => {
                         $crate::signal::messages!(@size $sizes [$($size)?] [$($total)?])
@@ -149,13 +145,6 @@ macro_rules! messages {
                     $($(Kind::$band { .. } => true,)+)?
                     _ => false,
                 }
-            }
-
-            fn sizes(sizes: &Sizes) -> Vec<(&'static str, roamlab_engine::Bytes)> {
-                vec![$(
-                    $((stringify!($size), sizes.$size),)?
-                    $((stringify!($and), sizes.$and),)?
-                )+]
             }
         }
     };

@@ -3,7 +3,7 @@
 use crate::agent::{Action, Agent, Input};
 use crate::domain::Domain;
 use crate::installation::Installation;
-use crate::protocol::{Protocol, Refusal, Step, Tunnels, check_sizes};
+use crate::protocol::{Protocol, Refusal, Step, Tunnels};
 use crate::signal::{Kind, Signal};
 use crate::topology::Topology;
 use roamlab_engine::tagged::{self, Family};
@@ -12,7 +12,6 @@ use roamlab_packet::{Addr, Dscp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// Requests of a role.
 type AskedOf<Role> = Vec<Action<<Role as Agent>::Message, <Role as Agent>::Phase>>;
@@ -118,10 +117,7 @@ macro_rules! protocols {
             /// The first field that is refused, and what to write instead.
             pub fn check(&self, topology: &Topology) -> Result<(), Refusal> {
                 match self {
-                    $(MobilitySpec::$variant(params) => {
-                        check_sizes::<crate::$module::Kind>(params.sizes())?;
-                        Protocol::check(params, topology)
-                    })+
+                    $(MobilitySpec::$variant(params) => Protocol::check(params, topology),)+
                 }
             }
 
@@ -154,23 +150,20 @@ macro_rules! protocols {
             ) -> Installation<MobilityAgent> {
                 match self {
                     $(MobilitySpec::$variant(params) => {
-                        let shared = Arc::new(params.clone());
-                        let agent = |role| MobilityAgent::$variant(role, Arc::clone(&shared), Vec::new());
+                        let agent = |role| MobilityAgent::$variant(role, Vec::new());
                         params.install(topology, stream).map(agent)
                     })+
                 }
             }
         }
 
-        /// A role of any mobility protocol at one node, with the protocol's parameters and, for what it asks for, a vector that
-        /// is empty but while it reacts.
+        /// A role of any mobility protocol at one node and, for what it asks for, a vector that is empty but while it reacts.
         #[derive(Clone, Debug)]
         pub enum MobilityAgent {
             $(
                 #[doc = $summary]
                 $variant(
                     <crate::$module::Params as Protocol>::Role,
-                    Arc<crate::$module::Params>,
                     AskedOf<<crate::$module::Params as Protocol>::Role>,
                 ),
             )+
@@ -180,14 +173,14 @@ macro_rules! protocols {
             /// Reacts to `input`; what is to be done is appended to `out`. Another protocol's message changes nothing.
             pub fn on(&mut self, input: MobilityInput, now: Time, out: &mut Vec<MobilityAction>) {
                 match self {
-                    $(MobilityAgent::$variant(role, params, actions) => {
+                    $(MobilityAgent::$variant(role, actions) => {
                         let own = |message: Message| match message.into_content() {
                             Content::$variant(message) => Some(message),
                             _ => None,
                         };
                         let Some(input) = input.try_map(own) else { return };
                         role.on(input, now, actions);
-                        let seal = |message| Message::new(message, params.sizes(), Content::$variant);
+                        let seal = |message| Message::new(message, Content::$variant);
                         out.extend(actions.drain(..).map(|action| action.map(seal, Step::name)));
                     })+
                 }
@@ -223,11 +216,11 @@ macro_rules! protocols {
             }
         }
 
-        /// The default sizes of all messages that are parameters.
+        /// The sizes of all messages.
         #[cfg(test)]
         fn sizes() -> Vec<(&'static str, Bytes)> {
             let mut all = Vec::new();
-            $(all.extend(crate::$module::Kind::sizes(&Default::default()));)+
+            $(all.extend(crate::$module::Kind::sizes());)+
             all
         }
 
@@ -280,15 +273,11 @@ pub struct Message {
 }
 
 impl Message {
-    pub(crate) fn new<K: Kind>(
-        signal: Signal<K>,
-        sizes: &K::Sizes,
-        content: impl FnOnce(Signal<K>) -> Content,
-    ) -> Message {
+    pub(crate) fn new<K: Kind>(signal: Signal<K>, content: impl FnOnce(Signal<K>) -> Content) -> Message {
         Message {
             name: signal.name(),
             host: signal.host,
-            size: signal.kind.size(sizes),
+            size: signal.kind.size(),
             in_band: signal.kind.in_band(),
             content: content(signal),
         }
@@ -337,7 +326,7 @@ mod tests {
             let read = |text: &str| serde_json::from_str::<MobilitySpec>(text);
             let defaults = read(&format!(r#"{{"kind": "{name}"}}"#)).unwrap();
             assert_eq!(read(&serde_json::to_string(&defaults).unwrap()).unwrap(), defaults);
-            assert!(read(&format!(r#"{{"kind": "{name}", "sizes": {{"of_nothing": "1 B"}}}}"#)).is_err());
+            assert!(read(&format!(r#"{{"kind": "{name}", "of_nothing": "1 B"}}"#)).is_err());
         }
     }
 }

@@ -8,6 +8,7 @@ pub fn are_alternatives(one: &Scenario, other: &Scenario) -> bool {
     let Scenario {
         run,
         network,
+        tcp_profiles,
         links,
         topology,
         cells,
@@ -31,6 +32,7 @@ pub fn are_alternatives(one: &Scenario, other: &Scenario) -> bool {
         && kinds(one) == kinds(other)
         && *run == other.run
         && *network == other.network
+        && *tcp_profiles == other.tcp_profiles
         && *radio == other.radio
         && *record == other.record
         && *cells == other.cells

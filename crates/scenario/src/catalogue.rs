@@ -1,7 +1,7 @@
 //! The names that a scenario can use, for `roamlab list`.
 
 use roamlab_packet::DropReason;
-use roamlab_tcp::{KNOBS, Profile, TcpSpec, Variant};
+use roamlab_tcp::{PARAMETERS, Profile, TcpSpec, Variant};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -37,16 +37,16 @@ pub fn catalogue() -> String {
     catalogue.to_string()
 }
 
-/// Every parameter of a TCP profile for one variant, as a JSON list. A row has `parameter`, `value`, `unit`
-/// (empty if it has none), `meaning` with its source, `rfc` (what the profile "rfc" has, unit included) and
-/// `differs` from it.
+/// Every parameter of a TCP profile for one variant, as a JSON list. A row has `parameter`, `value`, `unit` (empty if it has
+/// none) and `meaning` with its source. `rule` is true if a profile sets it, and false if a flow does. `toml` is the value
+/// as TOML. `rfc` is what the profile "rfc" has, unit included, and `differs` is true if that is another value.
 ///
 /// `None` if there is no such profile or variant. Parameters that follow from others are shown for the
 /// default window and segment, which are rows themselves.
 pub fn tcp_profile(profile: &str, variant: &str) -> Option<String> {
     let variant: Variant = named(variant)?;
     let (own, rfc) = (parameters(named(profile)?, variant)?, parameters(Profile::Rfc, variant)?);
-    let rows = KNOBS.iter().map(|parameter| {
+    let rows = PARAMETERS.iter().map(|parameter| {
         let (text, standard) = (text(&own[parameter.name]), text(&rfc[parameter.name]));
         let (value, unit) = match parameter.kind {
             "Packets" | "Bytes" | "Duration" => text.split_once(' ').unwrap_or((&text, "")),
@@ -58,6 +58,8 @@ pub fn tcp_profile(profile: &str, variant: &str) -> Option<String> {
             "value": value,
             "unit": unit,
             "meaning": meaning.join(" "),
+            "rule": parameter.is_rule,
+            "toml": toml(&own[parameter.name]),
             "rfc": standard,
             "differs": text != standard,
         })
@@ -67,7 +69,7 @@ pub fn tcp_profile(profile: &str, variant: &str) -> Option<String> {
 
 /// The variant of a TCP connection that names none, under a profile; `None` if there is no such profile.
 pub fn usual_variant(profile: &str) -> Option<String> {
-    let params = TcpSpec::default().resolve(named(profile)?).ok()?;
+    let params = TcpSpec::default().resolve(named::<Profile>(profile)?).ok()?;
     Some(text(&serde_json::to_value(params.variant).ok()?))
 }
 
@@ -81,6 +83,11 @@ fn parameters(profile: Profile, variant: Variant) -> Option<Map<String, Value>> 
         Value::Object(parameters) => Some(parameters),
         _ => None,
     }
+}
+
+/// A value as TOML.
+fn toml(value: &Value) -> String {
+    toml::Value::try_from(value).map_or_else(|_| text(value), |value| value.to_string())
 }
 
 fn text(value: &Value) -> String {

@@ -277,7 +277,7 @@ fn load<'a>(
     let (demand, packet_bits) = match flow.app.load() {
         Some(load) => load,
         None => {
-            let (packet, window) = flow.transport.load(scenario.run.profile)?;
+            let (packet, window) = flow.transport.load(scenario.profiles())?;
             let bits = 8.0 * packet.0 as f64;
             let round_trip = 2e-9 * edges().map(|edge| edge.delay as f64).sum::<f64>()
                 + edges().map(|edge| bits / edge.rate).sum::<f64>();

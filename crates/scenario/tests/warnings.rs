@@ -34,10 +34,16 @@ fn what_has_no_effect_is_warned_of_by_field() {
         ),
         ("segment = \"512 B\"", "segment = \"512 B\", ecn = true", "flows[0].transport", 46),
         (
-            "segment = \"512 B\"",
-            "segment = \"512 B\", tail_loss_probe = true",
-            "flows[0].transport.tail_loss_probe",
-            46,
+            "profile = \"rfc\"",
+            "profile = \"own\"\n[tcp_profiles.own]\nbased_on = \"rfc\"\ntail_loss_probe = true",
+            "tcp_profiles.own.tail_loss_probe",
+            6,
+        ),
+        (
+            "[network]",
+            "[tcp_profiles.own]\nbased_on = \"rfc\"\ntail_loss_probe = true\n[network]",
+            "tcp_profiles.own",
+            5,
         ),
     ];
     for (find, replace, field, line) in cases {
@@ -92,7 +98,7 @@ fn a_scenario_in_which_nothing_moves_or_is_sent_is_warned_of() {
 /// A usual value that is written is warned of as any other, and of a table whose fields are all idle only the first is named.
 #[test]
 fn a_field_that_nothing_reads_is_warned_of_whatever_its_value() {
-    let unsmooth = "smooth_handoff = false\nro_trigger = \"warning\"\nupdate_retransmit = \"200 ms\"";
+    let unsmooth = "smooth_handoff = false\nro_trigger = \"warning\"";
     let text = VALID.replacen("limit = \"60 pkt\"", "limit = \"90 pkt\"", 1).replacen(
         "at = \"0 s\" }",
         "at = \"0 s\", until = \"0.9 s\" }",
@@ -101,7 +107,7 @@ fn a_field_that_nothing_reads_is_warned_of_whatever_its_value() {
     let text = text.replacen("route_optimisation = true", unsmooth, 1);
     let warnings = scenario(&text).warnings(&text, "lab.toml");
     let fields: Vec<_> = warnings.iter().map(|warning| warning.problem.field.as_str()).collect();
-    assert_eq!(fields, ["mobility.ro_trigger", "mobility.update_retransmit", "mobility.buffer.at"]);
+    assert_eq!(fields, ["mobility.ro_trigger", "mobility.buffer.at"]);
 }
 
 /// A network with two cells, of which each part can be replaced.
@@ -202,14 +208,8 @@ fn what_other_parts_make_useless_is_warned_of_by_field() {
             "mobility.buffer.in_order_wait",
         ),
         (&[(MOBILITY, "kind = \"mobile-ip\"\nbeacon_interval = \"4 s\"")], "mobility.beacon_interval"),
-        (&[(MOBILITY, "kind = \"mobile-ip\"\npending_timeout = \"1 ms\"")], "mobility.pending_timeout"),
-        (&[(MOBILITY, "kind = \"mobile-ip\"\nupdate_retransmit = \"2 ms\"")], "mobility.update_retransmit"),
         (&[(MOBILITY, "kind = \"fmipv6\"\nbuffer_lifetime = \"10 ms\"")], "mobility.buffer_lifetime"),
         (&[(MOBILITY, "kind = \"fmipv6\"\ntunnel_lifetime = \"10 ms\"")], "mobility.tunnel_lifetime"),
-        (
-            &[(MOBILITY, "kind = \"fmipv6\"\ntrigger = { by = \"source\" }\nstay_timeout = \"50 ms\"")],
-            "mobility.stay_timeout",
-        ),
         (
             &[(MOBILITY, "kind = \"bcmp\"\ntrigger = { by = \"source\" }\npreparation_lifetime = \"10 ms\"")],
             "mobility.preparation_lifetime",
@@ -217,17 +217,6 @@ fn what_other_parts_make_useless_is_warned_of_by_field() {
         (
             &[(MOBILITY, "kind = \"bcmp\"\ntrigger = { by = \"source\" }\nmove_when_prepared = true")],
             "radio.gap",
-        ),
-        (
-            &[(MOBILITY, "kind = \"hawaii\"\nscheme = \"msf\"\nrelease = { prune_timer = \"10 ms\" }")],
-            "mobility.release.prune_timer",
-        ),
-        (
-            &[(
-                MOBILITY,
-                "kind = \"mandm\"\ntrigger = { by = \"source\" }\nrelease = { prune_timer = \"10 ms\" }",
-            )],
-            "mobility.release.prune_timer",
         ),
         (
             &[(
@@ -241,23 +230,12 @@ fn what_other_parts_make_useless_is_warned_of_by_field() {
             "mobility.trigger.sets",
         ),
         (
-            &[(MOBILITY, "kind = \"mandm\"\ndetection = { by = \"beacon-loss\", lost_beacons = 100 }")],
-            "mobility.detection.lost_beacons",
-        ),
-        (
             &[(GAP, "measurement = {}"), (MOBILITY, "kind = \"lte-x2\"\ntimers = { reloc_prep = \"1 ms\" }")],
             "mobility.timers.reloc_prep",
         ),
         (
             &[(GAP, "measurement = {}"), (MOBILITY, "kind = \"lte-x2\"\ntimers = { t304 = \"20 ms\" }")],
             "mobility.timers.t304",
-        ),
-        (
-            &[
-                (GAP, "measurement = {}"),
-                (MOBILITY, "kind = \"lte-x2\"\nconditional = { validity = \"1 ms\" }"),
-            ],
-            "mobility.conditional.validity",
         ),
         (
             &[(GAP, "measurement = { slope_db_per_s = 20000.0 }"), (MOBILITY, "kind = \"lte-x2\"")],
@@ -305,10 +283,22 @@ fn what_other_parts_make_useless_is_warned_of_by_field() {
             )],
             "flows[0].path_change.false_every",
         ),
-        (&[("segment = \"1000 B\"", "tick = \"10 s\"")], "flows[0].transport.tick"),
+        (
+            &[(
+                "duration = \"6 s\"",
+                "duration = \"6 s\"\nprofile = \"own\"\n[tcp_profiles.own]\nbased_on = \"rfc\"\ntick = \"10 s\"",
+            )],
+            "tcp_profiles.own.tick",
+        ),
         (&[("segment = \"1000 B\"", "initial_rto = \"10 s\"")], "flows[0].transport.initial_rto"),
         (&[("segment = \"1000 B\"", "header = \"4 kB\"")], "flows[0].transport.header"),
-        (&[("segment = \"1000 B\"", "ack_size = \"4 kB\"")], "flows[0].transport.ack_size"),
+        (
+            &[(
+                "duration = \"6 s\"",
+                "duration = \"6 s\"\nprofile = \"own\"\n[tcp_profiles.own]\nbased_on = \"rfc\"\nack_size = \"4 kB\"",
+            )],
+            "tcp_profiles.own.ack_size",
+        ),
         (&[(TCP, "transport = { kind = \"quic\", datagram = \"12 kB\" }\n")], "flows[0].transport.datagram"),
         (
             &[

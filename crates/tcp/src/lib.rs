@@ -4,7 +4,8 @@
 //! with `poll_transmit`, gets the time of the next wake-up from `next_deadline`, and reads events with `poll_fact`. So
 //! an endpoint's output is a function of its parameters and its inputs.
 //!
-//! * [`TcpSpec`] has the fields of a scenario, [`TcpParams`] every parameter, with the values of a [`Profile`].
+//! * [`TcpSpec`] has the fields of a connection in a scenario, [`TcpProfile`] the rules of a profile, and [`TcpParams`] all
+//!   of both, with the values of a [`Profile`]. [`Profiles`] finds the profile of a connection.
 //! * [`TcpSender`] and [`TcpReceiver`] are the two ends.
 //! * Each loss recovery has a file in `recovery/`. Congestion control is the crate `congestion`; a variant names one of each.
 
@@ -26,6 +27,7 @@ mod fast_path;
 mod linux;
 mod ns2;
 mod params;
+mod profiles;
 mod prr;
 mod receiver;
 mod recovery;
@@ -43,9 +45,10 @@ mod walks;
 
 pub(crate) use linux::{Autotuning, QuickAcks, RoundAverages, SendBuffer, Unlisted, clock, wheel};
 pub use params::{
-    AckRule, Backoff, Handshake, KNOBS, Knob, PROFILES, PartialDeflation, Profile, RecoveryKind, Reduction,
-    RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,
+    AckRule, Backoff, Handshake, PARAMETERS, PROFILES, Parameter, PartialDeflation, Profile, RecoveryKind,
+    Reduction, RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,
 };
+pub use profiles::{ProfileName, Profiles, TcpProfile};
 pub use receiver::TcpReceiver;
 pub use sender::TcpSender;
 pub use short_cut::StampedAck;

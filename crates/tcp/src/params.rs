@@ -1,7 +1,8 @@
-//! Every parameter (knob) of a TCP connection, and its value in each profile.
+//! Every parameter of a TCP connection.
 //!
-//! The knobs are declared once, below: the table makes both [`TcpParams`] (all filled in, echoed into results)
-//! and the optional fields of [`TcpSpec`](crate::TcpSpec). ns-2 names are those of its Tcl variables.
+//! They are declared once, below. The table makes [`TcpParams`] (all filled in, echoed into results), the optional fields
+//! of [`TcpSpec`](crate::TcpSpec), which a scenario sets for a flow, and the rules of [`TcpProfile`](crate::TcpProfile).
+//! ns-2 names are those of its Tcl variables.
 
 use roamlab_congestion::{CongestionControlSpec, ControlParams, Halving};
 use roamlab_engine::{Bytes, Duration, Packets};
@@ -9,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A family of defaults: whose TCP is being run.
+/// A built-in profile: whose TCP is being run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub enum Profile {
     /// The RFCs: 5681, 6928, 6298, 6582, 6675, 3042, 5682.
@@ -200,399 +201,206 @@ pub enum Backoff {
     Bsd,
 }
 
-/// Passes the table of knobs to the macro `$use`, behind its other arguments.
-macro_rules! tcp_knobs {
-    ($use:ident! { $($args:tt)* }) => {
-        $use! { $($args)*
-            /// Loss recovery, if not the variant's.
-            recovery: RecoveryKind,
-            /// Congestion control, if not the variant's.
-            congestion_control: CongestionControlSpec,
-            /// Largest number of segments in flight: the receiver's window (ns-2 `window_`; by the RFCs 3 MiB, as Linux gives at most).
-            window: Packets,
-            /// Payload of a full segment (ns-2 `packetSize_`).
-            segment: Bytes,
-            /// IP and TCP header that a data segment adds on the wire (ns-2 `tcpip_base_hdr_size_` if `useHeaders_`).
-            header: Bytes,
-            /// Size on the wire of an ACK or SYN without options.
-            ack_size: Bytes,
-            /// How the connection begins (ns-2 `syn_` and `delay_growth_`).
-            handshake: Handshake,
-            /// Initial window (ns-2 `windowInit_`; RFC 6928 §2). One segment if the SYN was sent three times.
-            initial_window: Packets,
-            /// Initial ssthresh (ns-2: `window_`; RFC 5681: arbitrarily high).
-            initial_ssthresh: Packets,
-            /// Upper bound of cwnd; "0 pkt" for none (ns-2 `maxcwnd_`).
-            max_cwnd: Packets,
-            /// Most segments sent on one ACK; "0 pkt" for no limit (ns-2 `maxburst_`).
-            max_burst: Packets,
-            /// Duplicate ACKs that trigger fast retransmit (ns-2 `numdupacks_`).
-            dupack_threshold: u32,
-            /// Send a new segment on each of the first duplicate ACKs (RFC 3042; ns-2 `singledup_`).
-            limited_transmit: bool,
-            /// No fast retransmit for losses of a window that was already cut (RFC 6582 §3.2; ns-2 `bugFix_`).
-            guard_fast_retransmit: bool,
-            /// `rack`: send a probe when no ACK comes for two round trips (RFC 8985 §7; Linux `tcp_early_retrans`).
-            tail_loss_probe: bool,
-            /// `rack` and `rfc6675`: how a recovery reduces the window (RFC 9937). Immediately, if not set, but for `rack`.
-            reduction: Reduction,
-            /// Except for the first data segment, whose loss may always be found by duplicate ACKs (ns-2
-            /// `bugfix_ss_`, which also lets a lost SYN reduce the initial window to one segment).
-            first_loss_unguarded: bool,
-            /// Reno: new duplicate ACKs in a window that duplicate ACKs have cut may cut it again.
-            ///
-            /// ASSUMPTION: ns-2 of before July 2003 did so; 2.35 does not, whatever its switches say.
-            repeat_fast_retransmit: bool,
-            /// Reno: duplicate ACKs inflate the window even where no fast retransmit was made (ns-2
-            /// `exitFastRetrans_` false).
-            inflate_always: bool,
-            /// NewReno: only the first partial ACK restarts the timer ("Impatient", RFC 6582 §4; ns-2
-            /// `newreno_changes1_` 1); otherwise every one ("Slow-but-Steady").
-            impatient: bool,
-            /// NewReno: what a partial ACK takes from the inflated window (ns-2 `partial_window_deflation_`).
-            partial_deflation: PartialDeflation,
-            /// NewReno: the full ACK leaves cwnd at no more than a segment above what is in flight (RFC 6582 §3.2
-            /// step 3, the first choice; ns-2 `exit_recovery_fix_`).
-            cap_cwnd_on_exit: bool,
-            /// Most SACK blocks on an ACK; 0 if SACK is not used (RFC 2018 §3: 4, or 3 beside timestamps).
-            sack_blocks: u32,
-            /// The first SACK block repeats a segment that arrived twice (RFC 2883; ns-2 `generateDSacks_`).
-            dsack: bool,
-            /// Segments and ACKs carry timestamps, and every ACK of new data is a measurement (RFC 7323; ns-2
-            /// `timestamps_`).
-            timestamps: bool,
-            /// How retransmissions that were not needed are found (RFC 3522, 5682, 3708); found, the window is as before
-            /// (RFC 4015).
-            spurious_detection: SpuriousDetection,
-            /// Explicit congestion notification (RFC 3168; ns-2 `ecn_`).
-            ecn: bool,
-            /// Both ends offer accurate ECN, in which ACKs count the segments that were marked (RFC 9768). It turns `ecn` and the
-            /// three-way handshake on.
-            accecn: bool,
-            /// An echo of congestion reduces the window by less than a loss does: it leaves 0.8 of it, with CUBIC 0.85 (ABE,
-            /// RFC 8511 §3.1, §4.1).
-            abe: bool,
-            /// A retransmission may carry the CWR flag, if it is what goes out first after a cut (ns-2
-            /// `SetCWRonRetransmit_`); RFC 3168 §6.1.2 wants it on new data.
-            cwr_on_retransmissions: bool,
-            /// The receiver may advertise more than 65535 bytes (RFC 7323 §2).
-            window_scaling: bool,
-            /// The receive window begins with 64 KiB and grows up to `window` with what the application takes in a round
-            /// trip (Linux `tcp_moderate_rcvbuf`).
-            receive_autotuning: bool,
-            /// The receiver echoes the timestamp of the segment that it acknowledges, also out of order (ns-2
-            /// `ts_echo_bugfix_` false); otherwise that of the last segment in order (RFC 7323 §4.3).
-            echo_latest: bool,
-            /// FACK: a loss in slow start halves cwnd twice, for what it overshot (Mathis & Mahdavi 1996 §4.5; ns-2
-            /// `ss-div4_`).
-            fack_overdamping: bool,
-            /// FACK: the window comes down by half a segment per segment acknowledged instead of at once (Mathis &
-            /// Mahdavi 1996 §4.6; ns-2 `rampdown_`); with CUBIC by 0.3 of a segment.
-            fack_rampdown: bool,
-            /// Spread what the window permits over the round trip, by Linux's rule (`tcp_update_pacing_rate`). A congestion
-            /// control that paces by itself does so without it.
-            pacing: bool,
-            /// A burst that the window permits only a part of waits for the next ACK, if that is near, and pacing makes up for a
-            /// late burst (Linux `tcp_tso_should_defer`, `tcp_update_skb_after_send`).
-            tso_deferral: bool,
-            /// With `tso_deferral`: what the application writes waits in a buffer of two windows, and leaves in the packets in which it
-            /// was written (Linux `tcp_wmem`, `tcp_sndbuf_expand`).
-            send_autotuning: bool,
-            /// The arithmetic of halving (ns-2 `precisionReduce_`).
-            halving: Halving,
-            /// Shrink cwnd after an idle RTO (RFC 5681 §4.1; ns-2 `slow_start_restart_`).
-            slow_start_restart: bool,
-            /// Halve cwnd for each idle RTO, down to `restart_window`, and not at once (Linux; RFC 2861).
-            idle_halving: bool,
-            /// cwnd after an idle RTO; never an increase (ns-2: 1; RFC 5681 §4.1: the initial window).
-            restart_window: Packets,
-            /// The clock's tick or granularity (ns-2 `tcpTick_`).
-            tick: Duration,
-            /// Timers expire on ticks of the clock, and those of 63 ticks or more on every 8th, 64th or 512th (Linux
-            /// `kernel/time/timer.c`); otherwise at any time.
-            timer_wheel: bool,
-            /// RTO before the first measurement (ns-2 `rtxcur_init_`).
-            initial_rto: Duration,
-            /// Smallest RTO (ns-2 `minrto_`). With ticks the RTO is also at least two of them.
-            min_rto: Duration,
-            /// Largest RTO (ns-2 `maxrto_`).
-            max_rto: Duration,
-            /// How the RTO follows from the round-trip times; in ns-2 with BSD's ticks.
-            rto_rule: RtoRule,
-            /// How the RTO backs off (ns-2 `rfc2988_`).
-            backoff: Backoff,
-            /// Restart the timer with the RTO from before the ACK's own measurement (ns-2 `timerfix_` false).
-            stale_rto_on_restart: bool,
-            /// Longest time an ACK is held back, for at most one segment; "0 s" to acknowledge every segment at
-            /// once (ns-2 `TCPSink` against `TCPSink/DelAck` with its `interval_`; RFC 1122: at most 500 ms).
-            delayed_ack: Duration,
-            /// When the receiver acknowledges; by Linux's rule `delayed_ack` does not count.
-            ack_rule: AckRule,
-            /// Segment 0 is acknowledged at once even if ACKs are delayed: as SYN, and by ns-2's receiver whether it is one
-            /// or not (ns-2 `SYN_immediate_ack_`).
-            immediate_first_ack: bool,
+/// Passes the table of parameters to the macro `$use`: those of a flow, and the rules of a profile.
+macro_rules! tcp_parameters {
+    ($use:ident!) => {
+        $use! {
+            parameters {
+                /// Loss recovery, if not the variant's.
+                recovery: RecoveryKind,
+                /// Congestion control, if not the variant's.
+                congestion_control: CongestionControlSpec,
+                /// Largest number of segments in flight: the receiver's window (ns-2 `window_`; by the RFCs 3 MiB, as Linux gives at most).
+                window: Packets,
+                /// Payload of a full segment (ns-2 `packetSize_`).
+                segment: Bytes,
+                /// IP and TCP header that a data segment adds on the wire (ns-2 `tcpip_base_hdr_size_` if `useHeaders_`).
+                header: Bytes,
+                /// Initial window (ns-2 `windowInit_`; RFC 6928 §2). One segment if the SYN was sent three times.
+                initial_window: Packets,
+                /// Send a new segment on each of the first duplicate ACKs (RFC 3042; ns-2 `singledup_`).
+                limited_transmit: bool,
+                /// Most SACK blocks on an ACK; 0 if SACK is not used (RFC 2018 §3: 4, or 3 beside timestamps).
+                sack_blocks: u32,
+                /// Segments and ACKs carry timestamps, and every ACK of new data is a measurement (RFC 7323; ns-2
+                /// `timestamps_`).
+                timestamps: bool,
+                /// How retransmissions that were not needed are found (RFC 3522, 5682, 3708); found, the window is as before
+                /// (RFC 4015).
+                spurious_detection: SpuriousDetection,
+                /// Explicit congestion notification (RFC 3168; ns-2 `ecn_`).
+                ecn: bool,
+                /// Both ends offer accurate ECN, in which ACKs count the segments that were marked (RFC 9768). It turns `ecn` and the
+                /// three-way handshake on.
+                accecn: bool,
+                /// An echo of congestion reduces the window by less than a loss does: it leaves 0.8 of it, with CUBIC 0.85 (ABE,
+                /// RFC 8511 §3.1, §4.1).
+                abe: bool,
+                /// Spread what the window permits over the round trip, by Linux's rule (`tcp_update_pacing_rate`). A congestion
+                /// control that paces by itself does so without it.
+                pacing: bool,
+                /// RTO before the first measurement (ns-2 `rtxcur_init_`).
+                initial_rto: Duration,
+                /// Smallest RTO (ns-2 `minrto_`). With ticks the RTO is also at least two of them.
+                min_rto: Duration,
+                /// Largest RTO (ns-2 `maxrto_`).
+                max_rto: Duration,
+                /// Longest time an ACK is held back, for at most one segment; "0 s" to acknowledge every segment at
+                /// once (ns-2 `TCPSink` against `TCPSink/DelAck` with its `interval_`; RFC 1122: at most 500 ms).
+                delayed_ack: Duration,
+            }
+            rules {
+                /// Size on the wire of an ACK or SYN without options.
+                ack_size: Bytes,
+                /// How the connection begins (ns-2 `syn_` and `delay_growth_`).
+                handshake: Handshake,
+                /// Initial ssthresh (ns-2: `window_`; RFC 5681: arbitrarily high).
+                initial_ssthresh: Packets,
+                /// Upper bound of cwnd; "0 pkt" for none (ns-2 `maxcwnd_`).
+                max_cwnd: Packets,
+                /// Most segments sent on one ACK; "0 pkt" for no limit (ns-2 `maxburst_`).
+                max_burst: Packets,
+                /// Duplicate ACKs that trigger fast retransmit (ns-2 `numdupacks_`).
+                dupack_threshold: u32,
+                /// No fast retransmit for losses of a window that was already cut (RFC 6582 §3.2; ns-2 `bugFix_`).
+                guard_fast_retransmit: bool,
+                /// `rack`: send a probe when no ACK comes for two round trips (RFC 8985 §7; Linux `tcp_early_retrans`).
+                tail_loss_probe: bool,
+                /// `rack` and `rfc6675`: how a recovery reduces the window (RFC 9937). If not set, `rfc6675` reduces it
+                /// immediately, as other recoveries always do.
+                reduction: Reduction,
+                /// Except for the first data segment, whose loss may always be found by duplicate ACKs (ns-2
+                /// `bugfix_ss_`, which also lets a lost SYN reduce the initial window to one segment).
+                first_loss_unguarded: bool,
+                /// Reno: new duplicate ACKs in a window that duplicate ACKs have cut may cut it again.
+                ///
+                /// ASSUMPTION: ns-2 of before July 2003 did so; 2.35 does not, whatever its switches say.
+                repeat_fast_retransmit: bool,
+                /// Reno: duplicate ACKs inflate the window even where no fast retransmit was made (ns-2
+                /// `exitFastRetrans_` false).
+                inflate_always: bool,
+                /// NewReno: only the first partial ACK restarts the timer ("Impatient", RFC 6582 §4; ns-2
+                /// `newreno_changes1_` 1); otherwise every one ("Slow-but-Steady").
+                impatient: bool,
+                /// NewReno: what a partial ACK takes from the inflated window (ns-2 `partial_window_deflation_`).
+                partial_deflation: PartialDeflation,
+                /// NewReno: the full ACK leaves cwnd at no more than a segment above what is in flight (RFC 6582 §3.2
+                /// step 3, the first choice; ns-2 `exit_recovery_fix_`).
+                cap_cwnd_on_exit: bool,
+                /// The first SACK block repeats a segment that arrived twice (RFC 2883; ns-2 `generateDSacks_`).
+                dsack: bool,
+                /// A retransmission may carry the CWR flag, if it is what goes out first after a cut (ns-2
+                /// `SetCWRonRetransmit_`); RFC 3168 §6.1.2 wants it on new data.
+                cwr_on_retransmissions: bool,
+                /// The receiver may advertise more than 65535 bytes (RFC 7323 §2).
+                window_scaling: bool,
+                /// The receive window begins with 64 KiB and grows up to `window` with what the application takes in a round
+                /// trip (Linux `tcp_moderate_rcvbuf`).
+                receive_autotuning: bool,
+                /// The receiver echoes the timestamp of the segment that it acknowledges, also out of order (ns-2
+                /// `ts_echo_bugfix_` false); otherwise that of the last segment in order (RFC 7323 §4.3).
+                echo_latest: bool,
+                /// FACK: a loss in slow start halves cwnd twice, for what it overshot (Mathis & Mahdavi 1996 §4.5; ns-2
+                /// `ss-div4_`).
+                fack_overdamping: bool,
+                /// FACK: the window comes down by half a segment per segment acknowledged instead of at once (Mathis &
+                /// Mahdavi 1996 §4.6; ns-2 `rampdown_`); with CUBIC by 0.3 of a segment.
+                fack_rampdown: bool,
+                /// A burst that the window permits only a part of waits for the next ACK, if that is near, and pacing makes up for a
+                /// late burst (Linux `tcp_tso_should_defer`, `tcp_update_skb_after_send`).
+                tso_deferral: bool,
+                /// With `tso_deferral`: what the application writes waits in a buffer of two windows, and leaves in the packets in which it
+                /// was written (Linux `tcp_wmem`, `tcp_sndbuf_expand`).
+                send_autotuning: bool,
+                /// The arithmetic of halving (ns-2 `precisionReduce_`).
+                halving: Halving,
+                /// Shrink cwnd after an idle RTO (RFC 5681 §4.1; ns-2 `slow_start_restart_`).
+                slow_start_restart: bool,
+                /// Halve cwnd for each idle RTO, down to `restart_window`, and not at once (Linux; RFC 2861).
+                idle_halving: bool,
+                /// cwnd after an idle RTO; never an increase (ns-2: 1; RFC 5681 §4.1: the initial window).
+                restart_window: Packets,
+                /// The clock's tick or granularity (ns-2 `tcpTick_`).
+                tick: Duration,
+                /// Timers expire on ticks of the clock, and those of 63 ticks or more on every 8th, 64th or 512th (Linux
+                /// `kernel/time/timer.c`); otherwise at any time.
+                timer_wheel: bool,
+                /// How the RTO follows from the round-trip times; in ns-2 with BSD's ticks.
+                rto_rule: RtoRule,
+                /// How the RTO backs off (ns-2 `rfc2988_`).
+                backoff: Backoff,
+                /// Restart the timer with the RTO from before the ACK's own measurement (ns-2 `timerfix_` false).
+                stale_rto_on_restart: bool,
+                /// When the receiver acknowledges; by Linux's rule `delayed_ack` does not count.
+                ack_rule: AckRule,
+                /// Segment 0 is acknowledged at once even if ACKs are delayed: as SYN, and by ns-2's receiver whether it is one
+                /// or not (ns-2 `SYN_immediate_ack_`).
+                immediate_first_ack: bool,
+            }
         }
     };
 }
-pub(crate) use tcp_knobs;
+pub(crate) use tcp_parameters;
 
 macro_rules! params {
-    ($($(#[$doc:meta])* $knob:ident: $type:ty,)+) => {
-        /// Every knob of a connection, filled in.
+    (
+        parameters { $($(#[$doc:meta])* $name:ident: $type:ty,)+ }
+        rules { $($(#[$rule_doc:meta])* $rule:ident: $rule_type:ty,)+ }
+    ) => {
+        /// Every parameter of a connection, filled in.
         #[derive(Clone, PartialEq, Debug, Serialize)]
         pub struct TcpParams {
-            /// The profile that filled in what the scenario left open.
+            /// The profile that filled in what the scenario left open; of one that the scenario declares, that which it is
+            /// based on.
             pub profile: Profile,
             /// The variant.
             pub variant: Variant,
-            $($(#[$doc])* pub $knob: $type,)+
+            $($(#[$doc])* pub $name: $type,)+
+            $($(#[$rule_doc])* pub $rule: $rule_type,)+
         }
     };
 }
-tcp_knobs!(params! {});
+tcp_parameters!(params!);
 
-/// A knob as documentation shows it: its name, its type and its doc comment, one line of it after the other.
+/// A parameter as documentation shows it.
 #[derive(Copy, Clone, Debug)]
-pub struct Knob {
+pub struct Parameter {
     /// Name of the field in scenarios.
     pub name: &'static str,
     /// Name of its type.
     pub kind: &'static str,
-    /// Meaning and source.
+    /// Meaning and source: its doc comment, one line of it after the other.
     pub doc: &'static str,
+    /// True for a rule, which a profile sets; false for a parameter of a flow.
+    pub is_rule: bool,
 }
 
 macro_rules! described {
-    ($($(#[doc = $doc:literal])* $knob:ident: $type:ty,)+) => {
-        /// All knobs, in the order of their declaration.
-        pub const KNOBS: &[Knob] = &[
-            $(Knob { name: stringify!($knob), kind: stringify!($type), doc: concat!($($doc, "\n"),*) },)+
+    (
+        parameters { $($(#[doc = $doc:literal])* $name:ident: $type:ty,)+ }
+        rules { $($(#[doc = $rule_doc:literal])* $rule:ident: $rule_type:ty,)+ }
+    ) => {
+        /// All parameters, in the order of their declaration.
+        pub const PARAMETERS: &[Parameter] = &[
+            $(Parameter {
+                name: stringify!($name), kind: stringify!($type), doc: concat!($($doc, "\n"),*), is_rule: false,
+            },)+
+            $(Parameter {
+                name: stringify!($rule), kind: stringify!($rule_type), doc: concat!($($rule_doc, "\n"),*), is_rule: true,
+            },)+
         ];
     };
 }
-tcp_knobs!(described! {});
+tcp_parameters!(described!);
 
-/// A copy, for a connection that shares its knobs with no other.
+/// A copy, for a connection that shares its parameters with no other.
 impl From<&TcpParams> for Arc<TcpParams> {
     fn from(params: &TcpParams) -> Arc<TcpParams> {
         Arc::new(params.clone())
     }
 }
 
-impl Profile {
-    /// The variant of a connection that names none.
-    pub(crate) fn usual_variant(self) -> Variant {
-        match self {
-            Profile::Linux6 => Variant::Cubic,
-            Profile::Linux6Bbr => Variant::Bbr,
-            _ => Variant::Reno,
-        }
-    }
-}
-
 impl TcpParams {
-    /// The window of a profile: that of ns-2, or the largest that a receiver of today gives.
-    ///
-    /// Linux has 6 MiB of receive buffer at most and gives half of it as window (ip-sysctl: `tcp_rmem`,
-    /// `tcp_adv_win_scale` 1).
-    pub(crate) fn default_window(profile: Profile, segment: Bytes) -> Packets {
-        const LARGEST: u64 = 3 << 20;
-        match profile {
-            Profile::Rfc | Profile::Linux6 | Profile::Linux6Bbr => {
-                Packets((LARGEST / segment.0.max(1)) as u32)
-            }
-            Profile::Ns2_2009 | Profile::Ns2_2003 | Profile::Ns2_2001 => Packets(20), // ns-2's window_
-        }
-    }
-
-    /// What `profile` says of everything, given the knobs that others follow from.
-    pub(crate) fn of(profile: Profile, variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
-        match profile {
-            Profile::Rfc => TcpParams::rfc(variant, window, segment),
-            Profile::Ns2_2009 => TcpParams::ns2_2009(variant, window, segment),
-            Profile::Ns2_2003 => TcpParams::ns2_2003(variant, window, segment),
-            Profile::Ns2_2001 => TcpParams::ns2_2001(variant, window, segment),
-            Profile::Linux6 | Profile::Linux6Bbr => TcpParams::linux_6(profile, variant, window, segment),
-        }
-    }
-
-    /// ns-2.35 with its defaults untouched.
-    fn ns2_2009(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
-        let (recovery, congestion_control) = variant.parts();
-        let vegas = recovery == RecoveryKind::Vegas; // sends by rules of its own
-        TcpParams {
-            profile: Profile::Ns2_2009,
-            variant,
-            recovery,
-            congestion_control,
-            window,
-            segment,
-            header: Bytes(if vegas { 0 } else { 40 }),
-            ack_size: Bytes(40),
-            handshake: if vegas { Handshake::SlowData } else { Handshake::Syn },
-            initial_window: Packets(2),
-            initial_ssthresh: window,
-            max_cwnd: Packets(0),
-            max_burst: Packets(0),
-            dupack_threshold: 3,
-            limited_transmit: true,
-            guard_fast_retransmit: true,
-            first_loss_unguarded: true,
-            tail_loss_probe: true,
-            reduction: Reduction::Immediate,
-            repeat_fast_retransmit: false,
-            inflate_always: false,
-            impatient: true,
-            partial_deflation: PartialDeflation::Ns2,
-            cap_cwnd_on_exit: false,
-            sack_blocks: match recovery {
-                RecoveryKind::Pipe | RecoveryKind::Rfc6675 | RecoveryKind::Fack | RecoveryKind::Ns2Fack => 3,
-                _ => 0,
-            },
-            dsack: false,
-            timestamps: false,
-            spurious_detection: SpuriousDetection::None,
-            ecn: false,
-            accecn: false,
-            abe: false,
-            cwr_on_retransmissions: true,
-            window_scaling: true,
-            receive_autotuning: false,
-            echo_latest: false,
-            fack_overdamping: false,
-            fack_rampdown: false,
-            pacing: false,
-            tso_deferral: false,
-            send_autotuning: false,
-            halving: Halving::TruncatedSsthresh,
-            slow_start_restart: true,
-            idle_halving: false,
-            restart_window: Packets(1),
-            tick: Duration::from_millis(10),
-            timer_wheel: false,
-            initial_rto: Duration::from_secs(3),
-            min_rto: Duration::from_millis(200),
-            max_rto: Duration::from_secs(60),
-            rto_rule: RtoRule::Rfc6298,
-            backoff: Backoff::Rfc2988,
-            stale_rto_on_restart: false,
-            delayed_ack: Duration::ZERO,
-            ack_rule: AckRule::Delayed,
-            immediate_first_ack: true,
-        }
-    }
-
-    /// ns-2.26.
-    ///
-    /// ASSUMPTION: only the dates of later changes are known, not this release's values: what is not listed here
-    /// is taken to be as in 2009.
-    fn ns2_2003(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
-        TcpParams {
-            profile: Profile::Ns2_2003,
-            halving: Halving::Integer,
-            repeat_fast_retransmit: true,
-            inflate_always: true,
-            cwr_on_retransmissions: false,
-            partial_deflation: PartialDeflation::Whole,
-            initial_rto: Duration::from_secs(6),
-            min_rto: Duration::from_secs(1),
-            max_rto: Duration::from_secs(64),
-            ..TcpParams::ns2_2009(variant, window, segment)
-        }
-    }
-
-    /// ns-2 before 2001, rebuilt from the dates of the changes since.
-    fn ns2_2001(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
-        TcpParams {
-            profile: Profile::Ns2_2001,
-            header: Bytes(0),
-            handshake: Handshake::None,
-            initial_window: Packets(1),
-            limited_transmit: false,
-            first_loss_unguarded: false,
-            cwr_on_retransmissions: false,
-            inflate_always: true,
-            impatient: false,
-            echo_latest: true,
-            partial_deflation: PartialDeflation::Whole,
-            halving: Halving::Integer,
-            tick: Duration::from_millis(100),
-            initial_rto: Duration::from_secs(6),
-            min_rto: Duration::ZERO,
-            max_rto: Duration::from_secs(100_000),
-            backoff: Backoff::Bsd,
-            stale_rto_on_restart: true,
-            ..TcpParams::ns2_2009(variant, window, segment)
-        }
-    }
-
-    /// The RFCs' recommendations.
-    fn rfc(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
-        // RFC 6928 §2: min(10 SMSS, max(2 SMSS, 14600 B)), in whole segments.
-        let initial_window = Packets((14_600 / segment.0.max(1)).clamp(2, 10) as u32);
-        let base = TcpParams::ns2_2009(variant, window, segment);
-        let (recovery, sack_blocks) = match base.recovery {
-            // The authors' sender finds losses by time, also that of a retransmission (draft-ietf-ccwg-bbr cites RFC 8985).
-            RecoveryKind::Pipe if variant == Variant::Bbr => (RecoveryKind::Rack, 4),
-            RecoveryKind::Pipe => (RecoveryKind::Rfc6675, 4),
-            RecoveryKind::Ns2Fack => (RecoveryKind::Fack, 4),
-            other => (other, 0),
-        };
-        TcpParams {
-            profile: Profile::Rfc,
-            recovery,
-            sack_blocks,
-            dsack: sack_blocks > 0,
-            spurious_detection: SpuriousDetection::FRto, // a handover's delay spike is no loss
-            cwr_on_retransmissions: false,
-            header: Bytes(40),
-            handshake: Handshake::ThreeWay,
-            initial_window,
-            initial_ssthresh: Packets(u32::MAX), // RFC 5681 §3.1: arbitrarily high
-            first_loss_unguarded: false,
-            partial_deflation: PartialDeflation::Full,
-            cap_cwnd_on_exit: true,
-            reduction: Reduction::Prr,
-            halving: Halving::Real,
-            restart_window: initial_window,
-            // ASSUMPTION: RFC 6298 §4 leaves the granularity open ("finer than 100 msec" serves well).
-            tick: Duration::from_millis(1),
-            initial_rto: Duration::from_secs(1),
-            min_rto: Duration::from_secs(1),
-            max_rto: Duration::from_secs(60),
-            // ASSUMPTION: RFC 1122 §4.2.3.2 gives only the bound of 500 ms; 100 ms is the delay of ns-2's DelAck.
-            delayed_ack: Duration::from_millis(100),
-            ..base
-        }
-    }
-
-    /// Linux 6 with its default settings.
-    fn linux_6(profile: Profile, variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
-        let base = TcpParams::rfc(variant, window, segment);
-        // The congestion controls of the kernel have no recovery of their own, Vegas neither.
-        let is_rack =
-            matches!(base.recovery, RecoveryKind::Rfc6675 | RecoveryKind::Rack | RecoveryKind::Vegas);
-        TcpParams {
-            profile,
-            recovery: if is_rack { RecoveryKind::Rack } else { base.recovery },
-            reduction: Reduction::LinuxPrr,
-            spurious_detection: if is_rack { SpuriousDetection::Linux } else { base.spurious_detection },
-            rto_rule: RtoRule::Linux,
-            ack_rule: AckRule::Linux,
-            congestion_control: base.congestion_control.as_in_linux(),
-            idle_halving: true,
-            timestamps: true,
-            receive_autotuning: true,
-            tso_deferral: is_rack,
-            send_autotuning: is_rack,
-            timer_wheel: true,
-            halving: Halving::Whole,
-            min_rto: Duration::from_millis(200),
-            max_rto: Duration::from_secs(120),
-            ..base
-        }
-    }
-
     /// What the congestion control reads of the connection.
     pub(crate) fn for_control(&self) -> ControlParams {
         ControlParams {
@@ -603,6 +411,11 @@ impl TcpParams {
             abe: self.abe,
             takes_mean: self.ns2_vegas_takes_mean(),
         }
+    }
+
+    /// Whether the recovery may reduce the window in proportion (RFC 9937).
+    pub(crate) fn takes_prr(&self) -> bool {
+        matches!(self.recovery, RecoveryKind::Rack | RecoveryKind::Rfc6675)
     }
 
     /// Whether segment 0 is a SYN.

@@ -586,7 +586,7 @@ impl TcpReceiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Profile, TcpSpec};
+    use crate::{Profile, TcpProfile, TcpSpec};
 
     fn data(seq: u32) -> TcpHeader {
         TcpHeader { seq, payload: 512, ..TcpHeader::default() }
@@ -643,8 +643,8 @@ mod tests {
     /// `tcp_cleanup_rbuf`.
     #[test]
     fn to_linux_a_pushed_segment_is_acknowledged_when_it_is_read_unless_there_is_a_gap() {
-        let spec = TcpSpec { receive_autotuning: Some(false), ..TcpSpec::default() };
-        let mut receiver = TcpReceiver::new(spec.resolve(Profile::Linux6).unwrap());
+        let profile = TcpProfile { receive_autotuning: Some(false), ..Profile::Linux6.into() };
+        let mut receiver = TcpReceiver::new(TcpSpec::default().resolve(profile).unwrap());
         let mut after = |seq: u32, flags: TcpFlags| {
             receiver.on_segment(&TcpHeader { flags, ..data(seq) }, Ecn::NotEct, at(200 + u64::from(seq)));
             acks(&mut receiver, at(200 + u64::from(seq)))

@@ -1,41 +1,45 @@
 //! The fields of a TCP connection in a scenario.
 
 use crate::params::*;
-use roamlab_congestion::{CongestionControlSpec, Halving, SpecError};
+use crate::profiles::{ProfileName, TcpProfile};
+use roamlab_congestion::{CongestionControlSpec, SpecError};
 use roamlab_engine::{Bytes, Duration, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 macro_rules! spec {
-    ($($(#[$doc:meta])* $knob:ident: $type:ty,)+) => {
-        /// A TCP connection. Whatever is left out is filled in by the run's profile.
+    (
+        parameters { $($(#[$doc:meta])* $name:ident: $type:ty,)+ }
+        rules { $($(#[$rule_doc:meta])* $rule:ident: $rule_type:ty,)+ }
+    ) => {
+        /// A TCP connection. Whatever is left out is filled in by its profile, which has further rules.
         #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct TcpSpec {
+            /// The profile, if not the run's.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub profile: Option<ProfileName>,
             /// The variant: loss recovery and congestion control in one name. Reno if absent, unless the profile has
             /// another one.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub variant: Option<Variant>,
-            /// How far into a tick the sender's clock stands at time zero (ns-2 `boot_time_`); absent: uniform in a
-            /// tick, from the flow's own random stream.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub tick_phase: Option<Duration>,
-            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $knob: Option<$type>,)+
+            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $name: Option<$type>,)+
         }
 
         impl TcpSpec {
-            /// `params` with what the scenario says laid over it.
-            fn overlay(&self, params: TcpParams) -> TcpParams {
+            /// `params` with what the scenario writes laid over it, for the profile and for the flow.
+            fn overlay(&self, profile: &TcpProfile, params: TcpParams) -> TcpParams {
                 TcpParams {
                     profile: params.profile,
                     variant: params.variant,
-                    $($knob: self.$knob.unwrap_or(params.$knob),)+
+                    $($name: self.$name.unwrap_or(params.$name),)+
+                    $($rule: profile.$rule.unwrap_or(params.$rule),)+
                 }
             }
         }
     };
 }
-tcp_knobs!(spec! {});
+tcp_parameters!(spec!);
 
 /// Most segments of a window: the largest window has 2^30 bytes (RFC 7323 §2.3), a segment at least one.
 const LARGEST_WINDOW: u32 = 1 << 30;
@@ -47,8 +51,13 @@ const LARGEST_THRESHOLD: u32 = 65_535;
 const LONGEST_TICK: Duration = Duration::from_secs(3600);
 
 impl TcpSpec {
-    /// Fills in what the scenario left open, or says which field cannot be right.
-    pub fn resolve(&self, profile: Profile) -> Result<TcpParams, SpecError> {
+    /// Fills in what the scenario left open, with the rules of a profile, built-in or declared.
+    ///
+    /// # Errors
+    /// Which parameter or rule cannot be right, and what to write instead.
+    pub fn resolve(&self, profile: impl Into<TcpProfile>) -> Result<TcpParams, SpecError> {
+        let rules = profile.into();
+        let profile = rules.based_on;
         // A congestion control that Reno's recovery does not serve brings its own.
         let usual = match self.congestion_control {
             Some(CongestionControlSpec::Bbr(_)) => Variant::Bbr,
@@ -58,15 +67,15 @@ impl TcpSpec {
         let variant = self.variant.unwrap_or(usual);
         let segment = self.segment.unwrap_or(Bytes(1000)); // ns-2's packetSize_
         let window = self.window.unwrap_or_else(|| TcpParams::default_window(profile, segment));
-        let mut params = self.overlay(TcpParams::of(profile, variant, window, segment));
-        if !params.is_ns2() && self.restart_window.is_none() {
+        let mut params = self.overlay(&rules, TcpParams::of(profile, variant, window, segment));
+        if !params.is_ns2() && rules.restart_window.is_none() {
             params.restart_window = params.initial_window; // RFC 5681 §4.1
         }
         if params.congestion_control.properties().needs_accecn {
             params.accecn = self.accecn.unwrap_or(true);
         }
         if params.accecn {
-            params.handshake = self.handshake.unwrap_or(Handshake::ThreeWay);
+            params.handshake = rules.handshake.unwrap_or(Handshake::ThreeWay);
         }
         if params.congestion_control.properties().needs_ecn || params.accecn {
             params.ecn = self.ecn.unwrap_or(true);
@@ -74,18 +83,19 @@ impl TcpSpec {
         if params.recovery == RecoveryKind::Rack {
             // It goes by SACK, and has a detection of spurious retransmissions of its own.
             params.sack_blocks = self.sack_blocks.unwrap_or(4);
-            params.dsack = self.dsack.unwrap_or(true);
+            params.dsack = rules.dsack.unwrap_or(true);
             params.spurious_detection = self.spurious_detection.unwrap_or(params.undo_of_rack());
         } else {
-            params.reduction = self.reduction.unwrap_or(Reduction::Immediate);
+            let by_rule = rules.reduction.filter(|_| params.takes_prr());
+            params.reduction = by_rule.unwrap_or(Reduction::Immediate);
             if params.recovery.goes_by_sack() && params.sack_blocks == 0 {
                 params.sack_blocks = self.sack_blocks.unwrap_or(if params.is_ns2() { 3 } else { 4 });
-                params.dsack = self.dsack.unwrap_or(!params.is_ns2());
+                params.dsack = rules.dsack.unwrap_or(!params.is_ns2());
             }
         }
         check(&params).map_err(|refusal| self.blamed(refusal))?;
         self.check_rtos(&params)?;
-        if self.tick_phase.is_some_and(|phase| phase >= params.tick) {
+        if rules.tick_phase.is_some_and(|phase| phase >= params.tick) {
             let tick = params.tick;
             return Err((
                 "tick_phase",
@@ -126,9 +136,13 @@ impl TcpSpec {
         })
     }
 
-    /// Knobs that are written and change nothing, as the connection has another recovery, congestion control or knob: the name,
-    /// what reads it, and what to write. `params`: what this resolves to.
-    pub fn unread(&self, params: &TcpParams) -> Vec<(&'static str, &'static str, &'static str)> {
+    /// Parameters and rules that are written and change nothing, as the connection has another recovery, congestion control
+    /// or parameter: the name, what reads it, and what to write. `params`: what this resolves to under the profile.
+    pub fn unread(
+        &self,
+        profile: &TcpProfile,
+        params: &TcpParams,
+    ) -> Vec<(&'static str, &'static str, &'static str)> {
         use RecoveryKind::*;
         let recovers_by = |kinds: &[RecoveryKind]| kinds.contains(&params.recovery);
         let is_model = matches!(
@@ -155,28 +169,34 @@ impl TcpSpec {
         let is_guarded = !recovers_by(&[Rfc6675, Rack, Ns2Fack]);
         let is_delayed = params.ack_rule == AckRule::Delayed;
         let rows = [
-            (self.tail_loss_probe.is_some(), recovers_by(&[Rack]), "tail_loss_probe", PROBES),
-            (self.impatient.is_some(), recovers_by(&[NewReno]), "impatient", newreno),
-            (self.partial_deflation.is_some(), recovers_by(&[NewReno]), "partial_deflation", newreno),
-            (self.cap_cwnd_on_exit.is_some(), recovers_by(&[NewReno]), "cap_cwnd_on_exit", newreno),
-            (self.repeat_fast_retransmit.is_some(), recovers_by(&[Reno]), "repeat_fast_retransmit", REPEATS),
-            (self.inflate_always.is_some(), recovers_by(&[Reno, NewReno]), "inflate_always", INFLATES),
-            (self.fack_overdamping.is_some(), recovers_by(&[Fack, Ns2Fack]), "fack_overdamping", fack),
-            (self.fack_rampdown.is_some(), recovers_by(&[Fack, Ns2Fack]), "fack_rampdown", fack),
-            (self.limited_transmit.is_some(), !recovers_by(&[Rack, Ns2Fack]), "limited_transmit", LIMITED),
-            (self.guard_fast_retransmit.is_some(), is_guarded, "guard_fast_retransmit", guarded),
+            (profile.reduction.is_some(), params.takes_prr(), "reduction", REDUCES),
+            (profile.tail_loss_probe.is_some(), recovers_by(&[Rack]), "tail_loss_probe", PROBES),
+            (profile.impatient.is_some(), recovers_by(&[NewReno]), "impatient", newreno),
+            (profile.partial_deflation.is_some(), recovers_by(&[NewReno]), "partial_deflation", newreno),
+            (profile.cap_cwnd_on_exit.is_some(), recovers_by(&[NewReno]), "cap_cwnd_on_exit", newreno),
             (
-                self.first_loss_unguarded.is_some(),
+                profile.repeat_fast_retransmit.is_some(),
+                recovers_by(&[Reno]),
+                "repeat_fast_retransmit",
+                REPEATS,
+            ),
+            (profile.inflate_always.is_some(), recovers_by(&[Reno, NewReno]), "inflate_always", INFLATES),
+            (profile.fack_overdamping.is_some(), recovers_by(&[Fack, Ns2Fack]), "fack_overdamping", fack),
+            (profile.fack_rampdown.is_some(), recovers_by(&[Fack, Ns2Fack]), "fack_rampdown", fack),
+            (self.limited_transmit.is_some(), !recovers_by(&[Rack, Ns2Fack]), "limited_transmit", LIMITED),
+            (profile.guard_fast_retransmit.is_some(), is_guarded, "guard_fast_retransmit", guarded),
+            (
+                profile.first_loss_unguarded.is_some(),
                 is_guarded || params.is_ns2(),
                 "first_loss_unguarded",
                 guarded,
             ),
-            (self.cwr_on_retransmissions.is_some(), params.ecn, "cwr_on_retransmissions", ECHOES),
-            (self.echo_latest.is_some(), params.timestamps || params.is_ns2(), "echo_latest", TIMESTAMPS),
-            (self.send_autotuning == Some(true), params.tso_deferral, "send_autotuning", BURSTS),
-            (self.idle_halving.is_some(), restarts, "idle_halving", restart),
-            (self.restart_window.is_some(), restarts, "restart_window", restart),
-            (self.slow_start_restart.is_some(), !is_model, "slow_start_restart", restart),
+            (profile.cwr_on_retransmissions.is_some(), params.ecn, "cwr_on_retransmissions", ECHOES),
+            (profile.echo_latest.is_some(), params.timestamps || params.is_ns2(), "echo_latest", TIMESTAMPS),
+            (profile.send_autotuning == Some(true), params.tso_deferral, "send_autotuning", BURSTS),
+            (profile.idle_halving.is_some(), restarts, "idle_halving", restart),
+            (profile.restart_window.is_some(), restarts, "restart_window", restart),
+            (profile.slow_start_restart.is_some(), !is_model, "slow_start_restart", restart),
             (self.delayed_ack.is_some(), is_delayed, "delayed_ack", TcpParams::OWN_DELAY),
             (self.pacing == Some(false), !paces, "pacing", PACES),
             (
@@ -185,31 +205,33 @@ impl TcpSpec {
                 "sack_blocks",
                 BLOCKS,
             ),
-            (self.dsack == Some(true), params.sack_blocks > 0, "dsack", BLOCKS),
-            (self.halving.is_some(), halves, "halving", HALVES),
+            (profile.dsack == Some(true), params.sack_blocks > 0, "dsack", BLOCKS),
+            (profile.halving.is_some(), halves, "halving", HALVES),
             (
-                self.dupack_threshold.is_some(),
+                profile.dupack_threshold.is_some(),
                 params.dupack_threshold < params.window.0,
                 "dupack_threshold",
                 DUPLICATES,
             ),
-            (self.window_scaling.is_some(), !params.is_ns2(), "window_scaling", ANNOUNCES),
-            (self.rto_rule.is_some(), !params.is_ns2(), "rto_rule", TICKS),
+            (profile.window_scaling.is_some(), !params.is_ns2(), "window_scaling", ANNOUNCES),
+            (profile.rto_rule.is_some(), !params.is_ns2(), "rto_rule", TICKS),
             (self.initial_rto.is_some(), params.initial_rto >= params.min_rto, "initial_rto", RAISED),
             (
-                self.max_cwnd.is_some_and(|most| most.0 > 0),
+                profile.max_cwnd.is_some_and(|most| most.0 > 0),
                 params.max_cwnd < params.window,
                 "max_cwnd",
                 WINDOW,
             ),
         ];
         let unread = rows.into_iter().filter(|&(is_written, is_read, ..)| is_written && !is_read);
-        unread.map(|(_, _, knob, (reader, write))| (knob, reader, write)).collect()
+        unread.map(|(_, _, name, (reader, write))| (name, reader, write)).collect()
     }
 }
 
-/// What reads a knob, and what to write for that.
+/// What reads a parameter, and what to write for that.
 type Reader = (&'static str, &'static str);
+const REDUCES: Reader =
+    ("only the recoveries \"rack\" and \"rfc6675\" reduce the window in proportion", "`recovery = \"rack\"`");
 const PROBES: Reader = ("only the recovery \"rack\" probes for the loss of a tail", "`recovery = \"rack\"`");
 const REPEATS: Reader = ("only the recovery \"reno\" has it", "`recovery = \"reno\"`");
 const INFLATES: Reader =
@@ -272,7 +294,7 @@ fn check_accecn(params: &TcpParams) -> Result<(), SpecError> {
         ));
     }
     if params.accecn && params.handshake != Handshake::ThreeWay {
-        let text = "accurate ECN is agreed on by SYN and SYN/ACK: write `handshake = \"three-way\"` too, or leave it out";
+        let text = "accurate ECN is agreed on by SYN and SYN/ACK: write `handshake = \"three-way\"` in the profile, or leave it out";
         return Err(("accecn", text.into()));
     }
     Ok(())
@@ -332,16 +354,10 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
     if params.spurious_detection == SpuriousDetection::DSack && !params.dsack {
         return Err((
             "spurious_detection",
-            "\"d-sack\" needs `dsack = true`; write \"f-rto\" without".into(),
+            "\"d-sack\" needs the rule `dsack = true` of a profile; write \"f-rto\" without".into(),
         ));
     }
-    let by_rack = params.recovery == RecoveryKind::Rack;
     params.check_dialect()?;
-    let takes_prr = by_rack || params.recovery == RecoveryKind::Rfc6675;
-    if params.reduction != Reduction::Immediate && !takes_prr {
-        let text = "only the recoveries \"rack\" and \"rfc6675\" reduce the window in proportion: write \"immediate\", or one of them as `recovery`";
-        return Err(("reduction", text.into()));
-    }
     let needs_sack = params.recovery.goes_by_sack();
     if params.sack_blocks > 4 || (needs_sack && params.sack_blocks == 0) {
         return Err((
@@ -377,6 +393,34 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
+
+    /// A connection and its profile, from parameters and rules in one table.
+    fn written(fields: &str, based_on: Profile) -> (TcpSpec, TcpProfile) {
+        let Value::Object(fields) = serde_json::from_str(fields).unwrap() else { panic!("{fields}") };
+        let is_rule = |name: &str| PARAMETERS.iter().any(|known| known.name == name && known.is_rule);
+        let (mut rules, parameters): (serde_json::Map<_, _>, serde_json::Map<_, _>) =
+            fields.into_iter().partition(|(name, _)| is_rule(name));
+        rules.insert("based_on".into(), serde_json::to_value(based_on).unwrap());
+        (serde_json::from_value(parameters.into()).unwrap(), serde_json::from_value(rules.into()).unwrap())
+    }
+
+    #[test]
+    fn a_profile_whose_rules_are_all_written_is_the_same_one() {
+        for (name, _) in PROFILES {
+            let based_on: Profile = serde_json::from_value((*name).into()).unwrap();
+            for (variant, _) in VARIANTS {
+                let spec: TcpSpec =
+                    serde_json::from_value(serde_json::json!({ "variant": variant })).unwrap();
+                let params = spec.resolve(based_on).unwrap();
+                let mut all = serde_json::to_value(&params).unwrap();
+                let fields = all.as_object_mut().unwrap();
+                fields.retain(|name, _| PARAMETERS.iter().any(|known| known.name == *name && known.is_rule));
+                let (_, profile) = written(&all.to_string(), based_on);
+                assert_eq!(spec.resolve(&profile).as_ref(), Ok(&params), "{name}, {variant}");
+            }
+        }
+    }
 
     #[test]
     fn a_profile_fills_in_what_the_scenario_leaves_open() {
@@ -457,21 +501,21 @@ mod tests {
     }
 
     #[test]
-    fn a_knob_that_nothing_reads_is_named() {
-        let unread = |fields: &str, profile| {
-            let spec: TcpSpec = serde_json::from_str(fields).unwrap();
-            let found = spec.unread(&spec.resolve(profile).unwrap());
-            found.into_iter().map(|(knob, ..)| knob).collect::<Vec<_>>()
+    fn a_parameter_that_nothing_reads_is_named() {
+        let unread = |fields: &str, based_on| {
+            let (spec, profile) = written(fields, based_on);
+            let found = spec.unread(&profile, &spec.resolve(&profile).unwrap());
+            found.into_iter().map(|(name, ..)| name).collect::<Vec<_>>()
         };
-        // Each knob of a recovery is read by its recovery alone.
-        let knobs = r#""impatient": true, "partial_deflation": "full", "cap_cwnd_on_exit": true, "inflate_always": false,
+        // Each parameter of a recovery is read by its recovery alone.
+        let all = r#""impatient": true, "partial_deflation": "full", "cap_cwnd_on_exit": true, "inflate_always": false,
             "repeat_fast_retransmit": false, "fack_overdamping": false, "fack_rampdown": false, "tail_loss_probe": true,
             "limited_transmit": true, "guard_fast_retransmit": true"#;
         let left = |recovery: &str| {
-            let written = format!("{{\"variant\": \"sack\", \"recovery\": \"{recovery}\", {knobs}}}");
+            let written = format!("{{\"variant\": \"sack\", \"recovery\": \"{recovery}\", {all}}}");
             let unread = unread(&written, Profile::Rfc);
-            let all = knobs.split('"').filter(|word| word.contains('_') || *word == "impatient");
-            all.filter(|knob| !unread.contains(knob)).map(str::to_owned).collect::<Vec<_>>()
+            let names = all.split('"').filter(|word| word.contains('_') || *word == "impatient");
+            names.filter(|name| !unread.contains(name)).map(str::to_owned).collect::<Vec<_>>()
         };
         let newreno = ["impatient", "partial_deflation", "cap_cwnd_on_exit", "inflate_always"];
         assert_eq!(left("newreno"), [&newreno[..], &["limited_transmit", "guard_fast_retransmit"]].concat());
@@ -486,8 +530,9 @@ mod tests {
         assert_eq!(left("rfc6675"), ["limited_transmit"]);
         assert_eq!(left("rack"), ["tail_loss_probe"]);
         assert_eq!(left("tahoe"), ["limited_transmit", "guard_fast_retransmit"]);
-        // Others are read with another knob, or by some congestion controls.
+        // Others are read with another parameter, or by some congestion controls.
         let cases = [
+            (r#""reduction": "prr""#, r#""variant": "sack""#, "reduction"),
             (r#""cwr_on_retransmissions": true"#, r#""ecn": true"#, "cwr_on_retransmissions"),
             (r#""echo_latest": true"#, r#""timestamps": true"#, "echo_latest"),
             (r#""send_autotuning": true"#, r#""tso_deferral": true"#, "send_autotuning"),
@@ -502,8 +547,8 @@ mod tests {
             (r#""initial_rto": "500 ms""#, r#""min_rto": "200 ms""#, "initial_rto"),
             (r#""max_cwnd": "70000 pkt""#, r#""window": "80000 pkt""#, "max_cwnd"),
         ];
-        for (written, reader, knob) in cases {
-            let expected: &[&str] = if knob.is_empty() { &[] } else { &[knob] };
+        for (written, reader, name) in cases {
+            let expected: &[&str] = if name.is_empty() { &[] } else { &[name] };
             assert_eq!(unread(&format!("{{{written}}}"), Profile::Rfc), expected, "{written}");
             if !reader.is_empty() {
                 assert_eq!(unread(&format!("{{{written}, {reader}}}"), Profile::Rfc), [""; 0], "{written}");
@@ -538,11 +583,12 @@ mod tests {
     }
 
     #[test]
-    fn a_knob_that_cannot_be_right_is_refused_by_name() {
+    fn a_parameter_that_cannot_be_right_is_refused_by_name() {
         let field = |spec: TcpSpec| spec.resolve(Profile::Ns2_2009).unwrap_err().0;
         assert_eq!(field(TcpSpec { window: Some(Packets(0)), ..TcpSpec::default() }), "window");
         assert_eq!(field(TcpSpec { segment: Some(Bytes(0)), ..TcpSpec::default() }), "segment");
-        assert_eq!(field(TcpSpec { tick: Some(Duration::ZERO), ..TcpSpec::default() }), "tick");
+        let timeless = TcpProfile { tick: Some(Duration::ZERO), ..Profile::Ns2_2009.into() };
+        assert_eq!(TcpSpec::default().resolve(&timeless).unwrap_err().0, "tick");
         assert_eq!(field(TcpSpec { pacing: Some(true), ..TcpSpec::default() }), "pacing");
         assert_eq!(field(TcpSpec { abe: Some(true), ..TcpSpec::default() }), "abe");
         assert_eq!(

@@ -8,18 +8,18 @@ mod digests;
 #[path = "../../../tests/recorded/fields.rs"]
 mod fields;
 
-use crate::{Profile, TcpReceiver, TcpSender, TcpSpec};
+use crate::{TcpProfile, TcpReceiver, TcpSender, TcpSpec};
 use connections::{ADVICE, OFTEN, Path, STEPS, cases, note, policy, schema};
 use digests::{Digest, Digests, Records};
 use fields::Dice;
 use roamlab_engine::{Duration, Time};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Random fields of TCP.
-fn fields_of(schema: &Value, case: u64) -> Value {
+/// Random parameters of TCP, and random rules of its profile.
+fn fields_of(schema: &Value, case: u64) -> (Map<String, Value>, Map<String, Value>) {
     let chance = Dice::of(case, "chance").one_of(&[0.0, 0.03, 0.1]);
-    fields::tcp(schema, case, "tcp", chance, OFTEN).into()
+    fields::tcp(schema, case, "tcp", chance, OFTEN)
 }
 
 /// A connection of TCP, if these parameters can be.
@@ -36,9 +36,14 @@ fn tcp(schema: &Value, case: u64) -> Option<Digests> {
         "ns2-2003",
         "ns2-2009",
     ]);
-    let profile: Profile = serde_json::from_value(profile.into()).unwrap();
-    let spec: TcpSpec = serde_json::from_value(fields_of(schema, case)).ok()?;
-    let params = Arc::new(spec.resolve(profile).ok()?);
+    let (parameters, mut rules) = fields_of(schema, case);
+    rules.insert("based_on".into(), profile.into());
+    let spec: TcpSpec = serde_json::from_value(parameters.into()).ok()?;
+    let profile: TcpProfile = serde_json::from_value(rules.into()).ok()?;
+    let params = Arc::new(spec.resolve(&profile).ok()?);
+    if profile.reduction.is_some_and(|rule| rule != params.reduction) {
+        return None; // its recovery does not read it
+    }
     let (mut sender, mut receiver) =
         (TcpSender::new(Arc::clone(&params), Duration::ZERO), TcpReceiver::new(params));
     let (mut forth, mut back) = (Path::new(case, "forth"), Path::new(case, "back"));
@@ -98,7 +103,14 @@ fn tcp(schema: &Value, case: u64) -> Option<Digests> {
 #[test]
 fn random_connections_of_tcp_do_as_recorded() {
     const RECORDS: Records = Records::new("tcp.txt", &["packets", "facts", "variables"]);
-    let schema = schema::<TcpSpec>();
+    let mut schema = schema::<TcpSpec>();
+    let of_profile = self::schema::<TcpProfile>();
+    schema["$defs"]["TcpProfile"] = of_profile["$defs"]["TransportSpec"].clone();
+    for (name, definition) in of_profile["$defs"].as_object().unwrap() {
+        if name != "TransportSpec" {
+            schema["$defs"][name] = definition.clone();
+        }
+    }
     let cases = cases(2000, "tcp", |case| tcp(&schema, case));
     assert!(cases.len() > 700, "{}", cases.len());
     RECORDS.check(&cases, ADVICE);

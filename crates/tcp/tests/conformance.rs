@@ -3,7 +3,7 @@
 use roamlab_congestion::SenderEventKind;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{AccEcnOption, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
-use roamlab_tcp::{Profile, Segment, TcpReceiver, TcpSender, TcpSpec};
+use roamlab_tcp::{PARAMETERS, Segment, TcpProfile, TcpReceiver, TcpSender, TcpSpec};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -51,33 +51,38 @@ fn run(text: &str) -> Outcome {
 }
 
 fn head(lines: &[(usize, &str)]) -> Result<Script, String> {
-    let (mut profile, mut role, mut knobs) = (Profile::Rfc, "sender", Vec::new());
+    let (mut profile, mut role, mut set) = ("rfc", "sender", Vec::new());
     for (_, line) in lines {
         match line.split_once(' ').ok_or("a head line has a value")? {
-            ("profile", name) => {
-                profile =
-                    serde_json::from_value(Value::String(name.into())).map_err(|error| error.to_string())?;
-            }
+            ("profile", name) => profile = name,
             ("role", name) => role = name,
             ("set", assignment) => {
-                let (knob, value) = assignment.split_once('=').ok_or("write: set PARAMETER = VALUE")?;
+                let (name, value) = assignment.split_once('=').ok_or("write: set PARAMETER = VALUE")?;
                 let value = value.trim();
                 let is_json = serde_json::from_str::<Value>(value).is_ok();
                 let value = if is_json { value.to_owned() } else { Value::String(value.into()).to_string() };
-                knobs.push(format!("\"{}\": {value}", knob.trim()));
+                set.push((name.trim(), value));
             }
             (other, _) => return Err(format!("unknown head line {other}")),
         }
     }
     // Facts of Linux name exact times and each segment, so that its grain of time and its bursts are off unless a script
     // sets them.
-    for knob in ["timer_wheel", "tso_deferral"] {
-        if !knobs.iter().any(|set| set.starts_with(&format!("\"{knob}\""))) {
-            knobs.push(format!("\"{knob}\": false"));
+    for name in ["timer_wheel", "tso_deferral"] {
+        if !set.iter().any(|(known, _)| *known == name) {
+            set.push((name, "false".into()));
         }
     }
-    let spec: TcpSpec =
-        serde_json::from_str(&format!("{{{}}}", knobs.join(","))).map_err(|error| error.to_string())?;
+    // Those of a flow, and the rules of its profile.
+    let is_rule = |name: &str| PARAMETERS.iter().any(|known| known.name == name && known.is_rule);
+    let (mut rules, parameters): (Vec<_>, Vec<_>) = set.into_iter().partition(|(name, _)| is_rule(name));
+    rules.push(("based_on", format!("\"{profile}\"")));
+    let table = |fields: Vec<(&str, String)>| {
+        let fields: Vec<String> = fields.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
+        format!("{{{}}}", fields.join(","))
+    };
+    let spec: TcpSpec = serde_json::from_str(&table(parameters)).map_err(|error| error.to_string())?;
+    let profile: TcpProfile = serde_json::from_str(&table(rules)).map_err(|error| error.to_string())?;
     let params = spec.resolve(profile).map_err(|(field, why)| format!("{field}: {why}"))?;
     let endpoint = match role {
         "sender" => Endpoint::Sender(Box::new(TcpSender::new(&params, Duration::ZERO))),

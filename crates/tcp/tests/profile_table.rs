@@ -1,6 +1,6 @@
 //! The table of profiles in `docs/models/tcp.md` is the one that the code makes.
 
-use roamlab_tcp::{Profile, TcpSpec, VARIANTS};
+use roamlab_tcp::{PARAMETERS, Profile, TcpSpec, VARIANTS};
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
@@ -13,14 +13,14 @@ const PROFILES: [(&str, Profile); 6] = [
     ("ns2-2001", Profile::Ns2_2001),
 ];
 
-fn knobs(profile: Profile, variant: &str) -> Map<String, Value> {
+fn parameters(profile: Profile, variant: &str) -> Map<String, Value> {
     let spec = TcpSpec { variant: serde_json::from_value(variant.into()).unwrap(), ..TcpSpec::default() };
-    let Value::Object(mut knobs) = serde_json::to_value(spec.resolve(profile).unwrap()).unwrap() else {
+    let Value::Object(mut parameters) = serde_json::to_value(spec.resolve(profile).unwrap()).unwrap() else {
         panic!("parameters are a table");
     };
-    knobs.remove("profile");
-    knobs.remove("variant");
-    knobs
+    parameters.remove("profile");
+    parameters.remove("variant");
+    parameters
 }
 
 fn cell(value: &Value) -> String {
@@ -29,22 +29,24 @@ fn cell(value: &Value) -> String {
 
 /// A row for every parameter, with a mark where the profiles differ, and below it what variants change.
 fn table() -> String {
-    let columns = PROFILES.map(|(_, profile)| knobs(profile, "reno"));
+    let columns = PROFILES.map(|(_, profile)| parameters(profile, "reno"));
     let mut text = String::from(
-        "| TCP parameter | rfc | linux-6 | linux-6-bbr | ns2-2009 | ns2-2003 | ns2-2001 | |\n|---|---|---|---|---|---|---|---|\n",
+        "| TCP parameter | set by | rfc | linux-6 | linux-6-bbr | ns2-2009 | ns2-2003 | ns2-2001 | |\n|---|---|---|---|---|---|---|---|---|\n",
     );
-    for knob in columns[0].keys() {
-        let cells = columns.each_ref().map(|column| cell(&column[knob]));
+    for name in columns[0].keys() {
+        let cells = columns.each_ref().map(|column| cell(&column[name]));
         let mark = if cells.iter().all(|other| *other == cells[0]) { "" } else { "differs" };
-        writeln!(text, "| `{knob}` | {} | {mark} |", cells.join(" | ")).unwrap();
+        let is_rule = PARAMETERS.iter().any(|known| known.name == name && known.is_rule);
+        let set_by = if is_rule { "profile" } else { "flow" };
+        writeln!(text, "| `{name}` | {set_by} | {} | {mark} |", cells.join(" | ")).unwrap();
     }
     text += "\n| variant | profile | parameters that differ from Reno's |\n|---|---|---|\n";
     for (variant, _) in VARIANTS.iter().filter(|(variant, _)| *variant != "reno") {
         for (index, (name, profile)) in PROFILES.iter().enumerate() {
-            let own = knobs(*profile, variant);
-            let changed = own.iter().filter(|(knob, value)| columns[index][*knob] != **value);
+            let own = parameters(*profile, variant);
+            let changed = own.iter().filter(|(name, value)| columns[index][*name] != **value);
             let changed: Vec<String> =
-                changed.map(|(knob, value)| format!("`{knob}` {}", cell(value))).collect();
+                changed.map(|(name, value)| format!("`{name}` {}", cell(value))).collect();
             writeln!(text, "| {variant} | {name} | {} |", changed.join(", ")).unwrap();
         }
     }

@@ -7,7 +7,8 @@ use roamlab_congestion::{CONGESTION_CONTROLS, CongestionControlSpec, Halving};
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
 use roamlab_packet::{AccEcnOption, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
 use roamlab_tcp::{
-    Profile, RecoveryKind, SpuriousDetection, TcpParams, TcpReceiver, TcpSender, TcpSpec, VARIANTS, Variant,
+    Profile, RecoveryKind, SpuriousDetection, TcpParams, TcpProfile, TcpReceiver, TcpSender, TcpSpec,
+    VARIANTS, Variant,
 };
 
 const PROFILES: [Profile; 5] =
@@ -61,6 +62,7 @@ impl Dice {
             _ if is_rack => SpuriousDetection::Linux,
             index => detection[index],
         };
+        let mut rules = TcpProfile { dsack: Some(true), ..profile.into() };
         let mut spec = TcpSpec {
             variant: Some(variant),
             window: Some(Packets(1 + self.below(40))),
@@ -68,26 +70,28 @@ impl Dice {
             initial_window: Some(Packets(1 + self.below(10))),
             timestamps: Some(timestamps),
             spurious_detection: Some(detection),
-            dsack: Some(true),
             ecn: Some(self.chance(30)),
             limited_transmit: Some(self.chance(50)),
             delayed_ack: Some(Duration::from_millis(u64::from(self.below(2)) * 100)),
-            fack_rampdown: Some(self.chance(50)),
-            pacing: Some(self.chance(20) && matches!(profile, Profile::Rfc | Profile::Linux6)),
-            fack_overdamping: Some(self.chance(50)),
+            pacing: {
+                rules.fack_rampdown = Some(self.chance(50));
+                let pacing = self.chance(20) && matches!(profile, Profile::Rfc | Profile::Linux6);
+                rules.fack_overdamping = Some(self.chance(50));
+                Some(pacing)
+            },
             congestion_control: self.chance(50).then(|| self.congestion_control()),
             ..TcpSpec::default()
         };
         let plain = TcpSpec { ecn: None, ..spec.clone() };
-        if let Err((field, _)) = plain.resolve(profile) {
+        if let Err((field, _)) = plain.resolve(&rules) {
             // BBR is refused without SACK or with a rampdown, and Vegas' recovery, which its variant brings, without Vegas.
             assert!(["recovery", "variant", "fack_rampdown"].contains(&field), "{field}");
             spec.recovery = Some(RecoveryKind::Rack);
             spec.spurious_detection = Some(SpuriousDetection::None);
         }
-        let needs_ecn = TcpSpec { ecn: None, ..spec.clone() }.resolve(profile).unwrap().ecn;
+        let needs_ecn = TcpSpec { ecn: None, ..spec.clone() }.resolve(&rules).unwrap().ecn;
         spec.ecn = spec.ecn.map(|ecn| ecn || needs_ecn);
-        spec.resolve(profile).unwrap()
+        spec.resolve(&rules).unwrap()
     }
 
     fn congestion_control(&mut self) -> CongestionControlSpec {

@@ -6,7 +6,7 @@ use roamlab_congestion::SenderEvent;
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Bytes, Streams, Time};
 use roamlab_packet::{BareTcpHeader, Side, Timestamps};
-use roamlab_tcp::{Profile, StampedAck};
+use roamlab_tcp::{Profiles, StampedAck};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::ops::{Deref, DerefMut, Range};
@@ -16,8 +16,8 @@ use std::ops::{Deref, DerefMut, Range};
 pub struct Setting<'a> {
     /// The name of the flow.
     pub flow: &'a str,
-    /// The profile of the run.
-    pub profile: Profile,
+    /// The profiles of the scenario.
+    pub profiles: Profiles<'a>,
     /// The streams of random numbers of the run.
     pub streams: &'a Streams,
     /// Phase of the sender's clock in ticks from 0 to 1, where ns-2's stream gives it.
@@ -143,7 +143,7 @@ macro_rules! transports {
 }
 
 transports! {
-    "tcp" => tcp as Tcp: "A byte stream with recovery and congestion control; the run's profile fills in what is left out",
+    "tcp" => tcp as Tcp: "A byte stream with recovery and congestion control; a profile fills in what is left out",
     "quic" => quic as Quic: "A stream over UDP with the recovery, pacing and congestion control of RFC 9002",
     "quinn" => quinn as Quinn: "The QUIC stack quinn-proto itself, in a build with the feature `quinn`",
     "linux" => linux as Linux: "TCP of a real Linux kernel in simulated time, which `roamlab kernel build` has built",

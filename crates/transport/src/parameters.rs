@@ -2,7 +2,7 @@
 
 use roamlab_congestion::{PathPolicy, SpecError};
 use roamlab_engine::{Bytes, Duration, Packets};
-use roamlab_tcp::Profile;
+use roamlab_tcp::{ProfileName, Profiles};
 
 /// Data that an application sends, by what it needs of a transport.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -17,10 +17,10 @@ pub enum Data {
     Requests,
 }
 
-/// A field whose value is valid and of no use in this run.
+/// A field, or a rule of the profile, whose value is valid and of no use in this run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Warning {
-    /// The field.
+    /// The field or the rule.
     pub field: &'static str,
     /// Why it is of no use.
     pub message: String,
@@ -28,10 +28,10 @@ pub struct Warning {
     pub help: &'static str,
 }
 
-/// A field that is written and that the connection does not read.
+/// A field, or a rule of the profile, that is written and that the connection does not read.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Unread {
-    /// The field.
+    /// The field or the rule.
     pub field: &'static str,
     /// What would read it.
     pub reader: &'static str,
@@ -62,22 +62,22 @@ pub trait Parameters {
     /// The payload of a full segment; `None`: it has none.
     ///
     /// # Errors
-    /// Which field cannot be right, and what to write instead.
-    fn check(&self, profile: Profile) -> Result<Option<Bytes>, SpecError>;
+    /// Which field, or which rule of its profile, cannot be right, and what to write instead.
+    fn check(&self, profiles: Profiles<'_>) -> Result<Option<Bytes>, SpecError>;
 
     /// Whether the sender can do what the policy says at a new path.
     ///
     /// # Errors
     /// What it lacks, and what to write instead.
-    fn check_policy(&self, policy: PathPolicy, profile: Profile) -> Result<(), String>;
+    fn check_policy(&self, policy: PathPolicy, profiles: Profiles<'_>) -> Result<(), String>;
 
-    /// Fields whose values are of no use in a run of this length.
-    fn warnings(&self, _profile: Profile, _duration: Duration) -> Vec<Warning> {
+    /// Fields and rules whose values are of no use in a run of this length.
+    fn warnings(&self, _profiles: Profiles<'_>, _duration: Duration) -> Vec<Warning> {
         Vec::new()
     }
 
-    /// Fields that are written and that the connection does not read.
-    fn unread(&self, _profile: Profile) -> Vec<Unread> {
+    /// Fields and rules that are written and that the connection does not read.
+    fn unread(&self, _profiles: Profiles<'_>) -> Vec<Unread> {
         Vec::new()
     }
 
@@ -86,37 +86,37 @@ pub trait Parameters {
         true
     }
 
-    /// True if fields are filled in by the profile.
-    fn reads_profile(&self) -> bool {
-        false
+    /// The name of the profile that fills fields in; `None`: none does.
+    fn profile<'a>(&'a self, _profiles: Profiles<'a>) -> Option<&'a ProfileName> {
+        None
     }
 
     /// The IP datagram of a full packet, and the most packets in flight if these parameters bound it; `None`: packets have
     /// the size of the application's.
-    fn load(&self, profile: Profile) -> Option<(Bytes, Option<Packets>)>;
+    fn load(&self, profiles: Profiles<'_>) -> Option<(Bytes, Option<Packets>)>;
 
     /// The largest IP datagram, with room for options.
-    fn largest_packet(&self, _profile: Profile) -> Bytes {
+    fn largest_packet(&self, _profiles: Profiles<'_>) -> Bytes {
         Bytes(1500)
     }
 
     /// How long the sender waits for its first ACK: a second, or longer (RFC 6298 §2.1).
-    fn first_timeout(&self, _profile: Profile) -> Duration {
+    fn first_timeout(&self, _profiles: Profiles<'_>) -> Duration {
         Duration::from_secs(1)
     }
 
     /// True if the sender reacts to marks of congestion.
-    fn uses_ecn(&self, _profile: Profile) -> bool {
+    fn uses_ecn(&self, _profiles: Profiles<'_>) -> bool {
         false
     }
 
     /// The same, also where a stack outside decides whether it does.
-    fn may_use_ecn(&self, profile: Profile) -> bool {
-        self.uses_ecn(profile)
+    fn may_use_ecn(&self, profiles: Profiles<'_>) -> bool {
+        self.uses_ecn(profiles)
     }
 
     /// True if its packets may have ECT(1).
-    fn may_send_ect1(&self, _profile: Profile) -> bool {
+    fn may_send_ect1(&self, _profiles: Profiles<'_>) -> bool {
         false
     }
 
@@ -136,7 +136,7 @@ pub trait Parameters {
     }
 
     /// How often ns-2 resets an agent of this transport while it makes it; 0: the agent has no clock.
-    fn ns2_resets(&self, _profile: Profile) -> u32 {
+    fn ns2_resets(&self, _profiles: Profiles<'_>) -> u32 {
         0
     }
 }

@@ -9,7 +9,7 @@ use roamlab_congestion::{PathPolicy, SpecError};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_packet::{Ecn, Format, QuicHeader, Side};
 use roamlab_quic::{QuicHandshake, QuicPacket, QuicReceiver, QuicSender, QuicSpec};
-use roamlab_tcp::Profile;
+use roamlab_tcp::Profiles;
 use std::sync::Arc;
 
 pub(crate) use roamlab_quic::QuicSpec as Spec;
@@ -93,12 +93,12 @@ impl Endpoints for Ends {
 }
 
 impl Parameters for QuicSpec {
-    fn check(&self, _profile: Profile) -> Result<Option<Bytes>, SpecError> {
+    fn check(&self, _profiles: Profiles<'_>) -> Result<Option<Bytes>, SpecError> {
         QuicSpec::check(self)?;
         Ok(Some(QuicSpec::segment(self)))
     }
 
-    fn check_policy(&self, policy: PathPolicy, _profile: Profile) -> Result<(), String> {
+    fn check_policy(&self, policy: PathPolicy, _profiles: Profiles<'_>) -> Result<(), String> {
         if self.migration.is_some() {
             let text = "the sender learns of the path by its new address: write `migration` or `path_change`";
             return Err(text.into());
@@ -111,7 +111,7 @@ impl Parameters for QuicSpec {
         check_control(policy, &self.congestion_control, true)
     }
 
-    fn warnings(&self, _profile: Profile, _duration: Duration) -> Vec<Warning> {
+    fn warnings(&self, _profiles: Profiles<'_>, _duration: Duration) -> Vec<Warning> {
         if self.datagram <= LARGEST_PACKET {
             return Vec::new();
         }
@@ -122,7 +122,7 @@ impl Parameters for QuicSpec {
         vec![Warning { field: "datagram", message, help: "write for example \"1200 B\"" }]
     }
 
-    fn load(&self, _profile: Profile) -> Option<(Bytes, Option<Packets>)> {
+    fn load(&self, _profiles: Profiles<'_>) -> Option<(Bytes, Option<Packets>)> {
         Some((self.packet_size(), None))
     }
 

@@ -4,7 +4,7 @@ use crate::parameters::{Data, Parameters};
 use roamlab_congestion::{PathPolicy, SpecError};
 use roamlab_engine::{Bytes, Packets};
 use roamlab_quinn::QuinnSpec;
-use roamlab_tcp::Profile;
+use roamlab_tcp::Profiles;
 
 pub(crate) use roamlab_quinn::QuinnSpec as Spec;
 
@@ -170,18 +170,18 @@ impl Parameters for QuinnSpec {
         }
     }
 
-    fn check(&self, _profile: Profile) -> Result<Option<Bytes>, SpecError> {
+    fn check(&self, _profiles: Profiles<'_>) -> Result<Option<Bytes>, SpecError> {
         QuinnSpec::check(self)?;
         Ok(Some(QuinnSpec::segment(self)))
     }
 
-    fn check_policy(&self, _policy: PathPolicy, _profile: Profile) -> Result<(), String> {
+    fn check_policy(&self, _policy: PathPolicy, _profiles: Profiles<'_>) -> Result<(), String> {
         Err("the stack quinn-proto cannot be notified of a path: write the transport \"quic\", or leave \
              `path_change` out"
             .into())
     }
 
-    fn load(&self, _profile: Profile) -> Option<(Bytes, Option<Packets>)> {
+    fn load(&self, _profiles: Profiles<'_>) -> Option<(Bytes, Option<Packets>)> {
         Some((self.packet_size(), None))
     }
 

@@ -10,7 +10,8 @@ use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_packet::wire::TcpFields;
 use roamlab_packet::{BareTcpHeader, Format, Side, TcpHeader, Timestamps};
 use roamlab_tcp::{
-    Handshake, Profile, RecoveryKind, Segment, StampedAck, TcpParams, TcpReceiver, TcpSender, TcpSpec,
+    Handshake, ProfileName, Profiles, RecoveryKind, Segment, StampedAck, TcpParams, TcpReceiver, TcpSender,
+    TcpSpec,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,7 +28,8 @@ pub struct Ends {
 
 /// The ends of a flow.
 pub(crate) fn ends(spec: &TcpSpec, setting: &Setting<'_>) -> Option<Ends> {
-    let mut params = spec.resolve(setting.profile).ok()?;
+    let profile = setting.profiles.of(spec.profile.as_ref());
+    let mut params = spec.resolve(&profile).ok()?;
     // DEVIATION: a connection carries data one way, so requests and responses have one each. They
     // represent one connection that the client opens: the handshake is that of the requests, the
     // server answers immediately.
@@ -44,7 +46,7 @@ pub(crate) fn ends(spec: &TcpSpec, setting: &Setting<'_>) -> Option<Ends> {
         _ => Arc::new(params),
     };
     Some(Ends {
-        sender: Box::new(TcpSender::new(Arc::clone(&params), spec.tick_phase.unwrap_or(drawn))),
+        sender: Box::new(TcpSender::new(Arc::clone(&params), profile.tick_phase.unwrap_or(drawn))),
         receiver: Box::new(TcpReceiver::new(Arc::clone(&params))),
         params,
     })
@@ -192,12 +194,12 @@ const LARGEST_UNSCALED: u64 = 65_535;
 const OPTIONS: u64 = 12;
 
 impl Parameters for TcpSpec {
-    fn check(&self, profile: Profile) -> Result<Option<Bytes>, SpecError> {
-        self.resolve(profile).map(|params| Some(params.segment))
+    fn check(&self, profiles: Profiles<'_>) -> Result<Option<Bytes>, SpecError> {
+        self.resolve(profiles.of(self.profile.as_ref())).map(|params| Some(params.segment))
     }
 
-    fn check_policy(&self, policy: PathPolicy, profile: Profile) -> Result<(), String> {
-        let Ok(params) = self.resolve(profile) else { return Ok(()) }; // the check of the transport reports it
+    fn check_policy(&self, policy: PathPolicy, profiles: Profiles<'_>) -> Result<(), String> {
+        let Ok(params) = self.resolve(profiles.of(self.profile.as_ref())) else { return Ok(()) }; // the check of the transport reports it
         if policy == PathPolicy::CarefulResume {
             let text =
                 "\"careful-resume\" is built for QUIC alone: write \"restart\", or the transport \"quic\"";
@@ -206,8 +208,9 @@ impl Parameters for TcpSpec {
         check_control(policy, &params.congestion_control, params.recovery == RecoveryKind::Rack)
     }
 
-    fn warnings(&self, profile: Profile, duration: Duration) -> Vec<Warning> {
-        let Ok(params) = self.resolve(profile) else { return Vec::new() };
+    fn warnings(&self, profiles: Profiles<'_>, duration: Duration) -> Vec<Warning> {
+        let profile = profiles.of(self.profile.as_ref());
+        let Ok(params) = self.resolve(&profile) else { return Vec::new() };
         let mut found = Vec::new();
         let mut warn = |field, message, help| found.push(Warning { field, message, help });
         let (segment, header) = (params.segment, params.header);
@@ -227,7 +230,7 @@ impl Parameters for TcpSpec {
             let message = format!("a header of {header} is larger than its segment of {segment}");
             warn("header", message, "write for example \"40 B\"");
         }
-        if self.ack_size.is_some() && params.ack_size.0 > segment.0 + header.0 {
+        if profile.ack_size.is_some() && params.ack_size.0 > segment.0 + header.0 {
             let data = Bytes(segment.0 + header.0);
             let message =
                 format!("an ACK of {} is larger than a segment with its header, {data}", params.ack_size);
@@ -251,7 +254,7 @@ impl Parameters for TcpSpec {
         }
         let bytes = u64::from(params.window.0) * params.segment.0;
         if !params.window_scaling
-            && self.window_scaling.is_some()
+            && profile.window_scaling.is_some()
             && bytes > LARGEST_UNSCALED
             && !params.is_ns2()
         {
@@ -263,7 +266,7 @@ impl Parameters for TcpSpec {
             let help = "write `window_scaling = true`, or a smaller `window`";
             warn("window_scaling", message, help);
         }
-        if let Some(tick) = self.tick.filter(|&tick| tick >= duration) {
+        if let Some(tick) = profile.tick.filter(|&tick| tick >= duration) {
             let message =
                 format!("timers expire at ticks, {tick} apart, and the run ends at {duration}: none expires");
             warn("tick", message, "write a shorter time, for example \"10 ms\"");
@@ -287,41 +290,43 @@ impl Parameters for TcpSpec {
         found
     }
 
-    fn unread(&self, profile: Profile) -> Vec<Unread> {
-        let Ok(params) = self.resolve(profile) else { return Vec::new() };
-        let unread = TcpSpec::unread(self, &params).into_iter();
+    fn unread(&self, profiles: Profiles<'_>) -> Vec<Unread> {
+        let profile = profiles.of(self.profile.as_ref());
+        let Ok(params) = self.resolve(&profile) else { return Vec::new() };
+        let unread = TcpSpec::unread(self, &profile, &params).into_iter();
         unread.map(|(field, reader, write)| Unread { field, reader, write }).collect()
     }
 
-    fn reads_profile(&self) -> bool {
-        true
+    fn profile<'a>(&'a self, profiles: Profiles<'a>) -> Option<&'a ProfileName> {
+        Some(profiles.name(self.profile.as_ref()))
     }
 
-    fn load(&self, profile: Profile) -> Option<(Bytes, Option<Packets>)> {
-        let params = self.resolve(profile).ok()?;
+    fn load(&self, profiles: Profiles<'_>) -> Option<(Bytes, Option<Packets>)> {
+        let params = self.resolve(profiles.of(self.profile.as_ref())).ok()?;
         Some((Bytes(params.segment.0 + params.header.0), Some(params.window)))
     }
 
-    fn largest_packet(&self, profile: Profile) -> Bytes {
+    fn largest_packet(&self, profiles: Profiles<'_>) -> Bytes {
         let sum = |params: TcpParams| Bytes(params.segment.0 + params.header.0 + OPTIONS);
-        self.resolve(profile).map_or(Bytes(1500), sum)
+        self.resolve(profiles.of(self.profile.as_ref())).map_or(Bytes(1500), sum)
     }
 
-    fn first_timeout(&self, profile: Profile) -> Duration {
+    fn first_timeout(&self, profiles: Profiles<'_>) -> Duration {
         let least = Duration::from_secs(1);
-        self.resolve(profile).map_or(least, |params| params.initial_rto.max(least))
+        self.resolve(profiles.of(self.profile.as_ref())).map_or(least, |params| params.initial_rto.max(least))
     }
 
-    fn uses_ecn(&self, profile: Profile) -> bool {
-        self.resolve(profile).is_ok_and(|params| params.ecn)
+    fn uses_ecn(&self, profiles: Profiles<'_>) -> bool {
+        self.resolve(profiles.of(self.profile.as_ref())).is_ok_and(|params| params.ecn)
     }
 
-    fn may_send_ect1(&self, profile: Profile) -> bool {
-        self.resolve(profile).is_ok_and(|params| params.congestion_control.properties().sends_ect1)
+    fn may_send_ect1(&self, profiles: Profiles<'_>) -> bool {
+        self.resolve(profiles.of(self.profile.as_ref()))
+            .is_ok_and(|params| params.congestion_control.properties().sends_ect1)
     }
 
-    fn ns2_resets(&self, profile: Profile) -> u32 {
-        match self.resolve(profile) {
+    fn ns2_resets(&self, profiles: Profiles<'_>) -> u32 {
+        match self.resolve(profiles.of(self.profile.as_ref())) {
             Ok(params) if params.recovery == RecoveryKind::Vegas => 2,
             Ok(_) => 1,
             Err(_) => 0,

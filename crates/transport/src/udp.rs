@@ -6,7 +6,7 @@ use crate::parameters::{Data, Parameters};
 use roamlab_congestion::{PathPolicy, SpecError};
 use roamlab_engine::{Bytes, Packets, Time};
 use roamlab_packet::{Ecn, Format, Receipt, SeqSet, Side, UdpHeader};
-use roamlab_tcp::Profile;
+use roamlab_tcp::Profiles;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,11 +84,11 @@ impl Parameters for UdpSpec {
         }
     }
 
-    fn check(&self, _profile: Profile) -> Result<Option<Bytes>, SpecError> {
+    fn check(&self, _profiles: Profiles<'_>) -> Result<Option<Bytes>, SpecError> {
         Ok(None)
     }
 
-    fn check_policy(&self, _policy: PathPolicy, _profile: Profile) -> Result<(), String> {
+    fn check_policy(&self, _policy: PathPolicy, _profiles: Profiles<'_>) -> Result<(), String> {
         Err("a sender of datagrams has no window: write the transport \"tcp\" or \"quic\", or leave \
              `path_change` out"
             .into())
@@ -98,7 +98,7 @@ impl Parameters for UdpSpec {
         false
     }
 
-    fn load(&self, _profile: Profile) -> Option<(Bytes, Option<Packets>)> {
+    fn load(&self, _profiles: Profiles<'_>) -> Option<(Bytes, Option<Packets>)> {
         None
     }
 }

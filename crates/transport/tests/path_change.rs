@@ -4,8 +4,11 @@ use roamlab_congestion::{CongestionControlSpec, PathPolicy, SenderEventKind};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Ecn, QuicAck, QuicHeader, SackBlocks, TcpFlags, TcpHeader};
 use roamlab_quic::{Migration, QuicHandshake, QuicSender, QuicSpec};
-use roamlab_tcp::{Handshake, Profile, RecoveryKind, TcpSender, TcpSpec, Variant};
+use roamlab_tcp::{
+    Handshake, Profile, ProfileName, Profiles, RecoveryKind, TcpProfile, TcpSender, TcpSpec, Variant,
+};
 use roamlab_transport::TransportSpec;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 fn at(millis: u64) -> Time {
@@ -19,17 +22,15 @@ fn ms(millis: u64) -> Duration {
 /// Without a SYN, so that the first segment is 0.
 fn spec(recovery: RecoveryKind) -> TcpSpec {
     let sack_blocks = sender_has_sack(recovery).then_some(3);
-    TcpSpec {
-        variant: Some(Variant::NewReno),
-        recovery: Some(recovery),
-        sack_blocks,
-        handshake: Some(Handshake::None),
-        ..TcpSpec::default()
-    }
+    TcpSpec { variant: Some(Variant::NewReno), recovery: Some(recovery), sack_blocks, ..TcpSpec::default() }
+}
+
+fn without_syn(profile: Profile) -> TcpProfile {
+    TcpProfile { handshake: Some(Handshake::None), ..profile.into() }
 }
 
 fn tcp(spec: &TcpSpec) -> TcpSender {
-    let mut sender = TcpSender::new(spec.resolve(Profile::Rfc).unwrap(), Duration::ZERO);
+    let mut sender = TcpSender::new(spec.resolve(without_syn(Profile::Rfc)).unwrap(), Duration::ZERO);
     sender.offer(None);
     sender
 }
@@ -211,8 +212,8 @@ fn a_late_echo_of_the_old_path_is_no_answer_to_a_loss_of_the_new_one() {
 /// Linux ends the reduction of an echo with a window of ssthresh, which a new path does not have yet.
 #[test]
 fn the_reduction_of_an_echo_ends_with_the_old_path() {
-    let spec = TcpSpec { ecn: Some(true), handshake: Some(Handshake::None), ..TcpSpec::default() };
-    let mut sender = TcpSender::new(spec.resolve(Profile::Linux6).unwrap(), Duration::ZERO);
+    let spec = TcpSpec { ecn: Some(true), ..TcpSpec::default() };
+    let mut sender = TcpSender::new(spec.resolve(without_syn(Profile::Linux6)).unwrap(), Duration::ZERO);
     sender.offer(None);
     let mut next = sent(&mut sender, at(0)).len() as u32;
     echo(&mut sender, next / 2, at(100));
@@ -247,8 +248,9 @@ fn a_timeout_on_the_new_path_sends_one_segment() {
 #[test]
 fn before_the_connection_exists_there_is_nothing_to_do() {
     for policy in [PathPolicy::Restart, PathPolicy::CountLost, PathPolicy::Nothing] {
-        let handshake = Some(Handshake::ThreeWay);
-        let mut sender = tcp(&TcpSpec { handshake, ..spec(RecoveryKind::NewReno) });
+        let params = spec(RecoveryKind::NewReno).resolve(Profile::Rfc).unwrap();
+        let mut sender = TcpSender::new(params, Duration::ZERO);
+        sender.offer(None);
         assert_eq!(sent(&mut sender, at(0)), [(0, false)]);
         assert_eq!(sender.on_new_path(policy, at(50)), None);
         let mut sender = in_flight(&spec(RecoveryKind::NewReno));
@@ -335,8 +337,11 @@ fn a_shortest_round_trip_time_that_is_forgotten_is_that_of_the_new_path() {
     assert_eq!(sender.variables().cwnd, 40.0, "and the window goes on");
 }
 
-fn refusal(policy: PathPolicy, transport: TransportSpec, profile: Profile) -> String {
-    transport.check_policy(policy, profile).unwrap_err()
+static DECLARED: BTreeMap<String, TcpProfile> = BTreeMap::new();
+const RFC: Profiles<'_> = Profiles { run: &ProfileName::BuiltIn(Profile::Rfc), declared: &DECLARED };
+
+fn refusal(policy: PathPolicy, transport: TransportSpec, profiles: Profiles<'_>) -> String {
+    transport.check_policy(policy, profiles).unwrap_err()
 }
 
 #[test]
@@ -348,26 +353,27 @@ fn what_a_sender_cannot_do_is_refused_with_what_it_can() {
         [Variant::Reno, Variant::NewReno, Variant::Sack, Variant::Cubic, Variant::Bbr, Variant::Bbr3];
     for variant in variants.into_iter().chain([Variant::Dctcp, Variant::Vegas]) {
         for policy in [Nothing, Restart, CountLost] {
-            assert_eq!(tcp(variant).check_policy(policy, Profile::Rfc), Ok(()), "{variant:?}");
+            assert_eq!(tcp(variant).check_policy(policy, RFC), Ok(()), "{variant:?}");
         }
         let probes = matches!(variant, Variant::Bbr | Variant::Bbr3);
-        assert_eq!(tcp(variant).check_policy(ProbeRtt, Profile::Rfc).is_ok(), probes, "{variant:?}");
+        assert_eq!(tcp(variant).check_policy(ProbeRtt, RFC).is_ok(), probes, "{variant:?}");
         // CUBIC by HyStart++; BBRv3 and DCTCP also by RACK.
         let keeps = probes || matches!(variant, Variant::Cubic | Variant::Dctcp | Variant::Vegas);
-        assert_eq!(tcp(variant).check_policy(ForgetMinRtt, Profile::Rfc).is_ok(), keeps, "{variant:?}");
-        assert!(refusal(CarefulResume, tcp(variant), Profile::Rfc).contains("write \"restart\""));
+        assert_eq!(tcp(variant).check_policy(ForgetMinRtt, RFC).is_ok(), keeps, "{variant:?}");
+        assert!(refusal(CarefulResume, tcp(variant), RFC).contains("write \"restart\""));
     }
     // By RACK.
-    assert_eq!(tcp(Variant::Sack).check_policy(ForgetMinRtt, Profile::Linux6), Ok(()));
-    assert!(refusal(ProbeRtt, tcp(Variant::Cubic), Profile::Rfc).contains("\"bbr\" or \"bbr3\""));
-    assert!(refusal(ForgetMinRtt, tcp(Variant::Reno), Profile::Rfc).contains("\"vegas\""));
-    assert!(refusal(Restart, TransportSpec::default(), Profile::Rfc).contains("no window"));
+    let linux = Profiles { run: &ProfileName::BuiltIn(Profile::Linux6), ..RFC };
+    assert_eq!(tcp(Variant::Sack).check_policy(ForgetMinRtt, linux), Ok(()));
+    assert!(refusal(ProbeRtt, tcp(Variant::Cubic), RFC).contains("\"bbr\" or \"bbr3\""));
+    assert!(refusal(ForgetMinRtt, tcp(Variant::Reno), RFC).contains("\"vegas\""));
+    assert!(refusal(Restart, TransportSpec::default(), RFC).contains("no window"));
     let quic = |spec: QuicSpec| TransportSpec::Quic(Box::new(spec));
     let migrating = QuicSpec { migration: Some(Migration::Keep), ..QuicSpec::default() };
-    assert!(refusal(Restart, quic(migrating), Profile::Rfc).contains("`migration` or `path_change`"));
+    assert!(refusal(Restart, quic(migrating), RFC).contains("`migration` or `path_change`"));
     let bbr = CongestionControlSpec::Bbr(Default::default());
     let by_bbr = QuicSpec { congestion_control: bbr, ..QuicSpec::default() };
-    assert!(refusal(CarefulResume, quic(by_bbr.clone()), Profile::Rfc).contains("\"reno\" and \"cubic\""));
-    assert_eq!(quic(by_bbr).check_policy(ProbeRtt, Profile::Rfc), Ok(()));
-    assert_eq!(quic(QuicSpec::default()).check_policy(CarefulResume, Profile::Rfc), Ok(()));
+    assert!(refusal(CarefulResume, quic(by_bbr.clone()), RFC).contains("\"reno\" and \"cubic\""));
+    assert_eq!(quic(by_bbr).check_policy(ProbeRtt, RFC), Ok(()));
+    assert_eq!(quic(QuicSpec::default()).check_policy(CarefulResume, RFC), Ok(()));
 }

@@ -76,12 +76,12 @@ fn what_differs_from_the_beginning_is_not_shared() {
     assert_eq!(compare(&alternatives(&text, line, &others), Replication::default()), 0);
 }
 
-/// The first timer of the host's registration differs, and nothing that an agent does.
+/// The timer by which the host renews its registration differs, and nothing that an agent does.
 #[test]
 fn what_differs_in_a_timer_alone_is_not_shared() {
     let text = include_str!("../../../examples/handover.toml");
     let line = "route_optimisation = true";
-    let other = format!("{line}\nregistration_retransmit = \"1500 ms\"");
+    let other = format!("{line}\nrenewal_margin = \"40 s\"");
     assert_eq!(compare(&alternatives(text, line, &[line, line]), Replication::default()), 2);
     assert_eq!(compare(&alternatives(text, line, &[line, &other]), Replication::default()), 0);
 }

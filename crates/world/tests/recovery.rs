@@ -9,7 +9,8 @@ const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
 fn transfer(profile: &str, variant: &str, delay: &str) -> (f64, u64, u64) {
     let text = format!(
         r#"
-        run = {{ duration = "20 s", profile = "{profile}" }}
+        run = {{ duration = "20 s", profile = "own" }}
+        tcp_profiles.own = {{ based_on = "{profile}", tick_phase = "0 s" }}
         [[links]]
         between = ["a", "b"]
         rate = "8 Mbit/s"
@@ -18,7 +19,7 @@ fn transfer(profile: &str, variant: &str, delay: &str) -> (f64, u64, u64) {
         [[flows]]
         name = "file"
         path = ["a", "b"]
-        transport = {{ kind = "tcp", variant = "{variant}", window = "500 pkt", tick_phase = "0 s" }}
+        transport = {{ kind = "tcp", variant = "{variant}", window = "500 pkt" }}
         app = {{ kind = "ftp" }}
         "#
     );

@@ -14,6 +14,10 @@ const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
 const NETWORK: &str = r#"
 [run]
 duration = "8 s"
+profile = "own"
+[tcp_profiles.own]
+based_on = "rfc"
+tick_phase = "0 s"
 [mobility]
 kind = "mobile-ip"
 [[links]]
@@ -44,12 +48,12 @@ visits = [{ cell = "bs1", at = "0 s" }, { cell = "bs2", at = "4 s" }]
 [[flows]]
 name = "half"
 path = ["ch", "mh"]
-transport = { kind = "tcp", variant = "sack", window = "40 pkt", segment = "1000 B", tick_phase = "0 s" }
+transport = { kind = "tcp", variant = "sack", window = "40 pkt", segment = "1000 B" }
 app = { kind = "ftp", start = "1 s" }
 [[flows]]
 name = "other"
 path = ["ch", "ha"]
-transport = { kind = "tcp", variant = "newreno", window = "40 pkt", segment = "900 B", tick_phase = "0 s" }
+transport = { kind = "tcp", variant = "newreno", window = "40 pkt", segment = "900 B" }
 app = { kind = "ftp", start = "1.3 s" }
 "#;
 
@@ -61,7 +65,6 @@ fn params() -> Arc<TcpParams> {
         variant: Some(Variant::Sack),
         window: Some("40 pkt".parse().unwrap()),
         segment: Some("1000 B".parse().unwrap()),
-        tick_phase: Some(Duration::ZERO),
         ..TcpSpec::default()
     };
     Arc::new(spec.resolve(Profile::default()).unwrap())

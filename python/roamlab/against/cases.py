@@ -80,7 +80,7 @@ class Case(ABC):
             transport: dict[str, Any] = {"kind": "linux", "congestion_control": self.control}
         else:
             transport = {"kind": "tcp", "variant": _VARIANTS[self.control], "segment": "1448 B"}
-            transport |= {"window": "2885 pkt", "timestamps": True, "receive_autotuning": True}
+            transport |= {"window": "2885 pkt", "timestamps": True}
         if self.ecn:
             transport["ecn"] = True
         flows: list[dict[str, Any]] = [

@@ -19,7 +19,7 @@ from roamlab.explorer.packing import MOST_ROWS, Pack
 from roamlab.pages import run_page
 from roamlab.records.constants import EXPLORED
 from roamlab.records.metrics import table_of
-from roamlab.scenarios.profiles import profile
+from roamlab.scenarios.profiles import of_flow, profile
 from roamlab.showing.chart import chart, stays
 from roamlab.showing.page import policy
 from roamlab.showing.report import moment
@@ -195,8 +195,9 @@ def _window(results: Results, flow: str) -> int | None:
         return None
     window = transport.get("window")
     if window is None:
-        of_run = results.manifest.parameters["run"].get("profile", "rfc")
-        parameters = profile(transport.get("profile", of_run), transport.get("variant", "reno"))
+        parameters = profile(
+            of_flow(results.manifest.parameters, transport)["based_on"], transport.get("variant")
+        )
         window = next(
             f"{parameter['value']} {parameter['unit']}"
             for parameter in parameters

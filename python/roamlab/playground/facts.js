@@ -102,7 +102,9 @@ function shownFlows(record, told, names) {
 function windowOf(record, flow, tcpProfile) {
   const { kind, window, variant, profile } = flowTable(record, flow).transport ?? {};
   if (kind !== "tcp") return null;
-  const parameters = () => JSON.parse(tcpProfile(profile ?? record.echo.run.profile ?? "rfc", variant ?? "reno") ?? "[]");
+  const name = profile ?? record.echo.run.profile ?? "rfc";
+  const builtIn = record.echo.tcp_profiles?.[name]?.based_on ?? name;
+  const parameters = () => JSON.parse(tcpProfile(builtIn, variant ?? "reno") ?? "[]");
   const largest = () => parameters().find((each) => each.parameter === "window");
   const told = window ?? `${largest()?.value} ${largest()?.unit}`;
   const [, segments] = /^(\d+) pkt$/.exec(told) ?? [];

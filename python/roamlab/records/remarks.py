@@ -41,11 +41,11 @@ def window_limited(
     """One line on the flows whose data was sent at the pace of the window and not of the network; none without such.
 
     `windows` are the largest windows, in segments, of the flows that always have data to send, `ends` where each flow
-    comes from and goes, `capped` those whose window is their `max_cwnd`. A packet is limited by the window if cwnd was
-    at least that large when it was sent,
-    and the packet waited less than a quarter of the smallest round trip. That is twice the smallest one-way
-    delay of all flows with the same ends. A flow is limited if more than half of its data is, and the
-    narrowest link, judged by the spacing of arrivals, was idle for more than a tenth of that time.
+    comes from and goes, `capped` those whose window is the `max_cwnd` of their profile. A packet is limited by the
+    window if cwnd was at least that large when it was sent, and the packet waited less than a quarter of the smallest
+    round trip. That is twice the smallest one-way delay of all flows with the same ends. A flow is limited if more than
+    half of its data is, and the narrowest link, judged by the spacing of arrivals, was idle for more than a tenth of
+    that time.
     """
     found = {}
     cwnds = dict(_by_flow(tcp))
@@ -64,10 +64,10 @@ def window_limited(
         return []
     listed = [f"{flow} ({windows[flow]:g} pkt, {share:.0%} of its data)" for flow, share in found.items()]
     more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
-    field = "max_cwnd" if set(found) <= capped else "window"
+    field = "`max_cwnd` in the profile" if set(found) <= capped else "`transport.window`"
     return [
         f"limited by the TCP window and not by the network: {', '.join(listed[:_NAMED])}{more}; a larger "
-        f"`transport.{field}` carries more"
+        f"{field} carries more"
     ]
 
 
@@ -111,9 +111,10 @@ def _by_flow(table: Columns) -> Iterator[tuple[str, NDArray[np.integer]]]:
 
 
 def capped(parameters: Mapping[str, Any], windows: Mapping[str, float]) -> set[str]:
-    """Those of these flows whose largest window is their `max_cwnd`."""
+    """Those of these flows whose largest window is the `max_cwnd` of their profile."""
     written = {
-        spec["name"]: spec.get("transport", {}).get("max_cwnd") for spec in parameters.get("flows", [])
+        spec["name"]: profiles.of_flow(parameters, spec.get("transport", {})).get("max_cwnd")
+        for spec in parameters.get("flows", [])
     }
     most = {flow: written.get(flow, written.get(flow.rpartition("-")[0])) for flow in windows}
     return {flow for flow, cap in most.items() if cap and float(str(cap).split()[0]) == windows[flow]}
@@ -124,13 +125,13 @@ def greedy_windows(parameters: Mapping[str, Any], flows: Sequence[str]) -> dict[
 
     `parameters` is the scenario with every default; the name of a group represents its members.
     """
-    profile = parameters.get("run", {}).get("profile", "rfc")
     written = {}
     for spec in parameters.get("flows", []):
         transport = spec.get("transport", {})
         if spec.get("app", {}).get("kind") == "ftp" and transport.get("kind") == "tcp":
-            window = transport.get("window") or _default_window(profile, transport.get("variant") or "reno")
-            most = float(str(transport.get("max_cwnd") or 0).split()[0])
+            profile = profiles.of_flow(parameters, transport)
+            window = transport.get("window") or _default_window(profile["based_on"], transport.get("variant"))
+            most = float(str(profile.get("max_cwnd") or 0).split()[0])
             written[spec["name"]] = min(float(str(window).split()[0]), most or np.inf)
     members = {flow: flow if flow in written else flow.rpartition("-")[0] for flow in flows}
     return {flow: written[name] for flow, name in members.items() if name in written}
@@ -199,7 +200,7 @@ def no_handover(parameters: Mapping[str, Any]) -> str:
 
 
 @cache
-def _default_window(profile: str, variant: str) -> str:
+def _default_window(profile: str, variant: str | None) -> str:
     """The largest window of a flow that leaves it to the profile; "inf" if the profile has none."""
     parameters = {row["parameter"]: row["value"] for row in profiles.profile(profile, variant)}
     return str(parameters.get("window", "inf"))

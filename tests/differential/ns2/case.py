@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-import knobs
+import variables
 
 VARIANTS = ("tahoe", "reno", "newreno", "sack", "fack", "vegas")
 PRESETS = {"ns235": "ns2-2009", "ns21b": "ns2-2001"}
@@ -122,7 +122,7 @@ class Case:
     """Instead of a drop-tail queue."""
     ecn: bool = False
     """Of all senders but Vegas, which ns-2 gives no ECN."""
-    knobs: dict[str, int] = field(default_factory=dict)
+    variables: dict[str, int] = field(default_factory=dict)
     """ns-2's variables that are not as in the preset."""
     back: list[int] | None = None
     """The rate and the delay of the bottleneck's way back, if they are others."""
@@ -152,7 +152,7 @@ class Case:
         """Bytes that its packets may have on the wire."""
         sizes = _sizes(self.segment)
         stamped = [self.segment + 10, self.segment + ACK + 10]
-        return sizes + stamped if self.knobs.get("timestamps_") else sizes
+        return sizes + stamped if self.variables.get("timestamps_") else sizes
 
     def fits(self) -> bool:
         """True if ns-2 computes all its transmission times exactly."""
@@ -273,7 +273,7 @@ def draw_wide(seed: int) -> Case:
     case = replace(draw(seed), name=f"wide seed {seed}")
     sizes = case.sizes()
     if rng.random() < 0.7:
-        case = replace(case, knobs=knobs.draw(rng, {flow.variant for flow in case.flows}))
+        case = replace(case, variables=variables.draw(rng, {flow.variant for flow in case.flows}))
     if rng.random() < 0.3:
         case = replace(case, back=[_rate(rng, 20_000, 4_000_000, sizes), rng.randint(0, 2 * case.delay)])
         if case.change:
@@ -286,7 +286,7 @@ def draw_wide(seed: int) -> Case:
         second = Hop(rate, rng.randint(0, 60 * MILLISECOND), rng.choice([3, 5, 8, 12, 20, 40]))
         case = replace(case, second=second)
     case = replace(case, flows=[_wider(rng, case, flow) for flow in case.flows])
-    return case if case.fits() else replace(case, knobs={**case.knobs, "timestamps_": 0})
+    return case if case.fits() else replace(case, variables={**case.variables, "timestamps_": 0})
 
 
 def _wider(rng: random.Random, case: Case, flow: Flow) -> Flow:

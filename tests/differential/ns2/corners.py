@@ -18,7 +18,9 @@ def _first_lost(rng: random.Random, case: Case) -> Case:
     """The first segments are lost, `bugfix_ss_` is off, and more than two of them go out together."""
     lost = rng.choice([[0], [1], [2], [1, 2], [0, 1]])
     set_otherwise = {"bugfix_ss_": 0, "windowInit_": rng.choice([3, 4, 10])}
-    return replace(case, late=[], losses=sorted({*lost, *case.losses}), knobs={**case.knobs, **set_otherwise})
+    return replace(
+        case, late=[], losses=sorted({*lost, *case.losses}), variables={**case.variables, **set_otherwise}
+    )
 
 
 def _overtaken_acks(rng: random.Random, case: Case) -> Case:
@@ -32,7 +34,7 @@ def _overtaken_acks(rng: random.Random, case: Case) -> Case:
 def _overtaken_acks_in_bursts(rng: random.Random, case: Case) -> Case:
     """The same, and an old ACK may let segments go that `maxburst_` has left."""
     case = _overtaken_acks(rng, case)
-    return replace(case, knobs={**case.knobs, "maxburst_": rng.choice([1, 2, 3])})
+    return replace(case, variables={**case.variables, "maxburst_": rng.choice([1, 2, 3])})
 
 
 def _stops_as_it_starts(rng: random.Random, case: Case) -> Case:

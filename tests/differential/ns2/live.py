@@ -85,7 +85,7 @@ def traits(case: Case) -> list[str]:
         "lost packets or ACKs by number": bool(case.losses or case.ack_losses),
         "an outage or a change of the rate": bool(case.outage or case.change),
     }
-    return [name for name, holds in has.items() if holds] + list(case.knobs)
+    return [name for name, holds in has.items() if holds] + list(case.variables)
 
 
 class _Checked(NamedTuple):

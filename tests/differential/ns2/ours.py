@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
-import knobs
+import variables
 from case import PRESETS
 from events import Event
+from roamlab import _roamlab
 from roamlab.scenarios.scenario import Scenario
 from roamlab.traces.run import packets
 
@@ -21,7 +23,13 @@ def _time(nanoseconds: int) -> str:
     return f"{nanoseconds} ns"
 
 
-def _flow(case: Case, index: int, flow: Flow, phase: int) -> dict[str, Any]:
+_SCHEMA = json.loads(_roamlab.schema())["$defs"]
+_RULES = set(_SCHEMA["TcpProfile"]["properties"])
+"""Fields that a profile sets, and not a flow."""
+
+
+def _flow(case: Case, index: int, flow: Flow, phase: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A flow, and its profile."""
     tcp: dict[str, Any] = {
         "variant": flow.variant,
         "segment": f"{case.segment} B",
@@ -33,18 +41,21 @@ def _flow(case: Case, index: int, flow: Flow, phase: int) -> dict[str, Any]:
     if flow.thresholds:
         thresholds = zip(("alpha", "beta", "gamma"), flow.thresholds, strict=True)
         tcp["congestion_control"] = {"kind": "vegas"} | {name: f"{value} pkt" for name, value in thresholds}
-    tcp |= knobs.transport(case.knobs, flow.variant, delayed_ack=case.delayed_ack)
+    tcp |= variables.transport(case.variables, flow.variant, delayed_ack=case.delayed_ack)
     app: dict[str, Any] = {"kind": "ftp", "start": _time(flow.start)}
     if flow.packets is not None:
         app["packets"] = f"{flow.packets} pkt"
     if flow.stop is not None:
         app["stop"] = _time(flow.stop)
-    return {
+    rules = {name: value for name, value in tcp.items() if name in _RULES}
+    transport = {name: value for name, value in tcp.items() if name not in _RULES}
+    written = {
         "name": f"f{index}",
         "path": [f"s{index}", f"d{index}"],
-        "transport": {"kind": "tcp", **tcp},
+        "transport": {"kind": "tcp", "profile": f"f{index}", **transport},
         "app": app,
     }
+    return written, {"based_on": PRESETS[case.preset], **rules}
 
 
 def _queue(case: Case) -> dict[str, Any]:
@@ -118,10 +129,11 @@ def scenario(case: Case, phases: list[int]) -> Scenario:
         for index, (flow, phase) in enumerate(zip(case.flows, phases, strict=True))
     ]
     tables = {
-        "run": {"duration": _time(case.duration), "profile": PRESETS[case.preset], "random_numbers": "ns2"},
+        "run": {"duration": _time(case.duration), "random_numbers": "ns2"},
+        "tcp_profiles": {flow["name"]: profile for flow, profile in flows},
         "network": {"queue": {"kind": "droptail", "limit": "100000 pkt"}},
         "links": links,
-        "flows": flows,
+        "flows": [flow for flow, _ in flows],
         "record": {"packets": True, "deliveries": False, "queues": ["r1->r2"]},
     }
     return Scenario.from_dict(tables, name=case.name)

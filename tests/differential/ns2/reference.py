@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import knobs
+import variables
 from case import SECOND, UNIT, rate_of_ns2
 from events import Event
 
@@ -116,8 +116,8 @@ def _times(case: Case) -> str:
     times = {"tcpTick_": _TICK[case.preset], **_TIMES[case.preset]}
     lines = [f"Agent/TCP set {name} {_seconds(time)}" for name, time in times.items()]
     lines += [f"Agent/TCPSink{sack}/DelAck set interval_ {_seconds(100_000_000)}" for sack in ("", "/Sack1")]
-    for name, value in case.knobs.items():
-        lines += knobs.tcl(name, value, UNIT)
+    for name, value in case.variables.items():
+        lines += variables.tcl(name, value, UNIT)
     return "\n".join(lines)
 
 
@@ -126,7 +126,7 @@ def _rate(case: Case, rate: int) -> str:
 
 
 def _red(red: Red) -> str:
-    variables = {
+    of_red = {
         "thresh_": red.thresh,
         "maxthresh_": red.maxthresh,
         "q_weight_": red.q_weight,
@@ -141,7 +141,7 @@ def _red(red: Red) -> str:
         "setbit_": int(red.setbit),
         "targetdelay_": _seconds(5_000_000),
     }
-    lines = [f"$red set {name} {value}" for name, value in variables.items()]
+    lines = [f"$red set {name} {value}" for name, value in of_red.items()]
     return "\n".join(["set red [[$ns link $r1 $r2] queue]", *lines, ""])
 
 
@@ -217,7 +217,7 @@ def _phases(case: Case, nodes: list[int]) -> list[int]:
     routers = case.routers()
     senders = [(node - routers) // 2 for node in nodes if node >= routers and (node - routers) % 2 == 0]
     draw = {flow: _uniforms()[made + place] for place, flow in enumerate(senders)}
-    tick = case.knobs.get("tcpTick_", _TICK[case.preset])
+    tick = case.variables.get("tcpTick_", _TICK[case.preset])
     return [round(draw[flow] * tick) for flow in range(len(case.flows))]
 
 

@@ -96,7 +96,7 @@ def test_what_the_application_has_not_given_is_seen() -> None:
 
 
 def test_what_a_case_has_is_counted() -> None:
-    case = replace(classic()[0], losses=[], knobs={"maxburst_": 3})
+    case = replace(classic()[0], losses=[], variables={"maxburst_": 3})
     assert traits(case) == ["maxburst_"]
     there = case.flows[0]
     back = replace(there, enters=1, leaves=0, variant="sack")

@@ -80,7 +80,7 @@ def _variants() -> Iterator[Case]:
 
 def _newreno() -> Iterator[Case]:
     """`newreno`: bursts of losses, with what newer and older versions do of partial ACKs."""
-    for name, knobs in {
+    for name, variables in {
         "as it is": {},
         "slow but steady": {"newreno_changes1_": 0},
         "whole deflation": {"partial_window_deflation_": 0},
@@ -90,7 +90,7 @@ def _newreno() -> Iterator[Case]:
         "guarded at the start": {"bugfix_ss_": 1},
     }.items():
         losses = [1, 2, 3] if "start" in name else [14, 15, 18, 19, 20]
-        yield _one(f"newreno: {name}", "newreno", losses=losses, knobs=knobs, queue=30)
+        yield _one(f"newreno: {name}", "newreno", losses=losses, variables=variables, queue=30)
     yield _one("newreno: a delayed ACK for two", "newreno", losses=[14, 15, 18], delayed_ack=True, queue=30)
 
 
@@ -100,11 +100,11 @@ def _sack() -> Iterator[Case]:
         yield _two(f"sack: two flows, {variant}", [variant, variant], queue=6)
         yield _one(f"sack: lost ACKs, {variant}", variant, losses=[14, 20], ack_losses=[8, 9, 20, 21, 22])
         yield _one(
-            f"sack: one block, {variant}", variant, losses=[14, 17, 20, 23], knobs={"maxSackBlocks_": 1}
+            f"sack: one block, {variant}", variant, losses=[14, 17, 20, 23], variables={"maxSackBlocks_": 1}
         )
         yield _one(f"sack: delayed ACKs, {variant}", variant, losses=[14, 17], delayed_ack=True)
     yield _one(
-        "sack: copies reported", "sack", losses=[14], ack_losses=[20, 21], knobs={"generateDSacks_": 1}
+        "sack: copies reported", "sack", losses=[14], ack_losses=[20, 21], variables={"generateDSacks_": 1}
     )
     yield _one("sack: a long window", "sack", window=100, queue=60, duration=12 * SECOND)
 
@@ -112,28 +112,28 @@ def _sack() -> Iterator[Case]:
 def _tcp() -> Iterator[Case]:
     """`tcp`: initial windows, timers, options of the receiver, packets held back, a slow way back."""
     for window in (1, 3, 4, 10):
-        yield _one(f"tcp: initial window {window}", "sack", knobs={"windowInit_": window})
+        yield _one(f"tcp: initial window {window}", "sack", variables={"windowInit_": window})
     for variant in ("reno", "newreno", "sack"):
-        yield _one(f"tcp: timestamps, {variant}", variant, losses=[14], knobs={"timestamps_": 1})
+        yield _one(f"tcp: timestamps, {variant}", variant, losses=[14], variables={"timestamps_": 1})
     for name, on in (("at once", 1), ("delayed", 0)):
-        yield _one(f"tcp: first ACK {name}", "reno", delayed_ack=True, knobs={"SYN_immediate_ack_": on})
+        yield _one(f"tcp: first ACK {name}", "reno", delayed_ack=True, variables={"SYN_immediate_ack_": on})
     for variant in _NO_VEGAS:
         held = {"late": [[14, 15], [60 * MILLISECOND]], "queue": 30}
         yield _one(f"tcp: held back, {variant}", variant, **held)
-    yield _one("tcp: no limited transmit", "reno", losses=[6], window=4, knobs={"singledup_": 0})
+    yield _one("tcp: no limited transmit", "reno", losses=[6], window=4, variables={"singledup_": 0})
     yield _one("tcp: limited transmit", "reno", losses=[6], window=4)
-    yield _one("tcp: bursts of 3", "tahoe", ack_losses=[10, 11, 12, 13], knobs={"maxburst_": 3})
+    yield _one("tcp: bursts of 3", "tahoe", ack_losses=[10, 11, 12, 13], variables={"maxburst_": 3})
     yield _one(
-        "tcp: no restart when idle", "reno", knobs={"slow_start_restart_": 0}, outage=[SECOND, 2 * SECOND]
+        "tcp: no restart when idle", "reno", variables={"slow_start_restart_": 0}, outage=[SECOND, 2 * SECOND]
     )
     yield _one("tcp: deep backoff", "reno", outage=[SECOND, 20 * SECOND], duration=60 * SECOND)
-    yield _one("tcp: deep backoff, BSD", "reno", knobs={"rfc2988_": 0}, outage=[SECOND, 20 * SECOND],
+    yield _one("tcp: deep backoff, BSD", "reno", variables={"rfc2988_": 0}, outage=[SECOND, 20 * SECOND],
                duration=60 * SECOND)  # fmt: skip
     for variant in ("reno", "sack"):
         yield _one(
             f"tcp: a slow way back, {variant}", variant, back=[25_600, 10 * MILLISECOND], duration=12 * SECOND
         )
-    yield _one("tcp: coarse clock", "reno", losses=[14, 22, 24], knobs={"tcpTick_": 500 * MILLISECOND})
+    yield _one("tcp: coarse clock", "reno", losses=[14, 22, 24], variables={"tcpTick_": 500 * MILLISECOND})
     both = [
         Flow("reno", 0, 0, 0),
         Flow("reno", MILLISECOND, MILLISECOND, 50 * MILLISECOND, enters=1, leaves=0),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 import pytest
+import tomli
 
 from conftest import ROOT, SMALL
 from roamlab import _roamlab, cli, papers
@@ -91,17 +92,13 @@ def test_check_schema_and_list(roamlab: Roamlab) -> None:
     assert json.loads(roamlab("list", "--json").out)["tcp variants"] == [{"name": "reno", "summary": ""}]
 
 
-def test_list_shows_a_profile_as_table_and_as_json(roamlab: Roamlab) -> None:
-    found = roamlab("list", "--profile", "ns2")
-    (row,) = (line for line in found.out.splitlines() if "min_rto" in line)
-    assert [cell.strip() for cell in row.strip("│").split("│")] == [
-        "min_rto",
-        "200",
-        "ms",
-        "1 s",
-        "Smallest RTO",
-    ]
-    assert json.loads(roamlab("list", "--profile", "ns2", "--json").out)[0]["rfc"] == "1 s"
+def test_list_writes_a_profile_out_as_toml_and_as_json(roamlab: Roamlab) -> None:
+    found = roamlab("list", "profile", "ns2").out
+    assert '# Smallest RTO (rfc: 1 s)\nmin_rto = "200 ms"' in found
+    written = {"tcp_profiles": {"own": {"based_on": "ns2"}}, "flows": {"transport": {"kind": "tcp"}}}
+    written["flows"]["transport"] |= {"variant": "reno", "min_rto": "200 ms"}
+    assert tomli.loads(found) == written
+    assert json.loads(roamlab("list", "profile", "ns2", "--json").out)[0]["rfc"] == "1 s"
 
 
 @pytest.mark.parametrize("command", sorted(cli.cli.commands))
@@ -190,10 +187,10 @@ def test_compare_trace_has_three_exit_codes(roamlab: Roamlab) -> None:
         (("chart", "."), ".: not a run folder: there is no manifest.json in it"),
         (("trace", ".", "--packet", "1"), ".: not a run folder: there is no manifest.json in it"),
         (
-            ("list", "--profile", "ns4"),
-            "--profile ns4: there is no such profile\n  expected: one of: rfc, ns2",
+            ("list", "profile", "ns4"),
+            "profile ns4: there is no such profile\n  expected: one of: rfc, ns2",
         ),
-        (("list", "--profile", "ns2", "--variant", "hybla"), "expected: one of: reno"),
+        (("list", "profile", "ns2", "--variant", "hybla"), "expected: one of: reno"),
         (
             ("compare", "small.toml", "gone.toml", "--half-width", "1"),
             "--half-width: with no --metric it is not clear which interval",

@@ -115,7 +115,7 @@ def test_the_newest_run_is_taken_and_named(roamlab: Roamlab) -> None:
         ("roamlab repr", ["reproduce"]),
         ("roamlab reproduce m", ["mblue"]),
         ("roamlab reproduce ", ["all", "bcmp", "ipf", "lte", "mblue", "ripple"]),
-        ("roamlab list --profile rf", ["rfc"]),
+        ("roamlab list profile rf", ["rfc"]),
     ],
 )
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -291,15 +291,17 @@ def option_kinds(data: bytes) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("used", "kinds"),
+    ("scaled", "used", "kinds"),
     [
-        ("window_scaling = false", [2, 4]),
-        ("window_scaling = true", [2, 4, 3]),
-        ("window_scaling = true, timestamps = true", [2, 3, 4, 8]),
-        ("window_scaling = false, sack_blocks = 0, dsack = false, recovery = 'newreno'", [2]),
+        (False, "sack_blocks = 4", [2, 4]),
+        (True, "sack_blocks = 4", [2, 4, 3]),
+        (True, "timestamps = true", [2, 3, 4, 8]),
+        (False, "sack_blocks = 0, recovery = 'newreno'", [2]),
     ],
 )
-def test_a_syn_offers_what_is_used_and_its_window_is_not_scaled(used: str, kinds: list[int]) -> None:
+def test_a_syn_offers_what_is_used_and_its_window_is_not_scaled(
+    scaled: bool, used: str, kinds: list[int]
+) -> None:
     """RFC 9293 §3.7.1, RFC 2018 §2, RFC 7323 §2.2 and §3.2: MSS 2, SACK permitted 4, window scale 3, timestamps 8."""
     text = PLAIN.replace(
         'variant = "newreno", window = "20 pkt"', f'variant = "sack", window = "700 pkt", {used}'
@@ -309,6 +311,9 @@ def test_a_syn_offers_what_is_used_and_its_window_is_not_scaled(used: str, kinds
     )
     text = text.replace('segment = "1000 B"', 'segment = "1000 B", initial_window = "200 pkt"')
     text = text.replace('"10 Mbit/s"', '"100 Mbit/s"')
+    text = text.replace('profile = "rfc"', 'profile = "own"')
+    text += f'\n[tcp_profiles.own]\nbased_on = "rfc"\nwindow_scaling = {str(scaled).lower()}\n'
+    text += "dsack = false\n" if kinds == [2] else ""
     results = rl.run(rl.Scenario(text, "syn.toml"))
     packets = read(pcapng.write(results, [], ["a->b", "b->a"])[pcapng.SEEN_FILE][0])[2]
     syns = [packet for packet in packets if packet.data[33] & 2]

@@ -96,7 +96,7 @@ def test_commands_print_no_control_characters(tmp_path: Path, encoding: str) -> 
         ("schedule", log): 2,
         ("schedule", log, f"--{EVIL}"): 2,
         (EVIL,): 2,
-        ("list", "--profile", EVIL): 2,
+        ("list", "profile", EVIL): 2,
     }
     for arguments, expected in calls.items():
         code, printed = call(*arguments, folder=tmp_path, PYTHONIOENCODING=encoding)

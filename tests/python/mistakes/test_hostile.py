@@ -279,7 +279,7 @@ def test_a_cluster_at_which_no_scheduler_answers_is_refused(
 @pytest.mark.parametrize("variables", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}])
 def test_an_output_without_unicode_is_readable(variables: dict[str, str], made: Path) -> None:
     environment = os.environ | variables | {"PYTHONCOERCECLOCALE": "0"}
-    for arguments in (["list"], ["why", str(made)], ["list", "--profile", "rfc"]):
+    for arguments in (["list"], ["why", str(made)], ["list", "profile", "rfc"]):
         done = subprocess.run(
             [COMMAND, *arguments], env=environment, capture_output=True, encoding="ascii", check=False
         )

@@ -243,7 +243,12 @@ STREET = (ROOT / "examples/gallery/street.toml").read_text(encoding="utf-8")
     ("text", "find", "write", "said"),
     [
         (BUSY, 'window = "48 pkt"', 'window = "1 pkt"', "download (1 pkt,"),
-        (BUSY, 'window = "48 pkt"', 'window = "48 pkt", max_cwnd = "4 pkt"', "a larger `transport.max_cwnd`"),
+        (
+            BUSY,
+            'profile = "rfc"\n',
+            'profile = "own"\n[tcp_profiles.own]\nbased_on = "rfc"\nmax_cwnd = "4 pkt"\n',
+            "a larger `max_cwnd` in the profile",
+        ),
         (
             BUSY,
             'between = ["server", "core"]',

@@ -11,7 +11,7 @@ from test_mistakes import MISTAKES, MOVES, answer
 PLACE = re.compile(r"lab\.toml:(\d+):(\d+):(?: field `([^`]+)`)?")
 VALUE = re.compile(
     r"(?:write|did you mean)(?: for example| bits instead of bytes:)? "
-    r"(\"[^\"]*\"|\[[^\]`]*\]|[0-9.]+)(?=[,;?. ]|$)"
+    r"(\"[^\"]*\"|\[[^\]`]*\]|[0-9.]+)(?=[,;?. ]|$)(?! in the `)"  # a text for another field
 )
 NAME = re.compile(r"did you mean `(\w+)`\?")
 

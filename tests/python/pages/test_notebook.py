@@ -125,12 +125,12 @@ def test_frames_keep_the_types_of_axes(runs: rl.Runs) -> None:
 def test_numbers_and_tables_on_axes(base: rl.Scenario, tmp_path: Path) -> None:
     queues = [{"kind": "droptail"}, {"kind": "red"}]
     runs = base.sweep(
-        {"cells.bs2.queue": queues, "flows.moving.transport.dupack_threshold": [2, 3]},
+        {"cells.bs2.queue": queues, "flows.moving.transport.sack_blocks": [2, 3]},
         replications=1,
         store=tmp_path,
     )
     assert runs.points["cells.bs2.queue"].to_list() == ["droptail", "droptail", "red", "red"]
-    assert runs.points["flows.moving.transport.dupack_threshold"].dtype == pl.Int64
+    assert runs.points["flows.moving.transport.sack_blocks"].dtype == pl.Int64
     runs = base.sweep(
         [{"run": {"duration": "2 s"}}, {"run": {"duration": "3 s"}}], replications=1, store=tmp_path
     )

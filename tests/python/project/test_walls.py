@@ -164,8 +164,8 @@ def _sources(root: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _is_of_the_dialect(source: Path) -> bool:
-    """`params.rs` has the rows of profiles, and the Linux fields of a scenario."""
-    return "linux" in source.parts or source.name in ("linux.rs", "params.rs")
+    """`params.rs` and `profiles.rs` have the rows of profiles, and the Linux fields of a scenario."""
+    return "linux" in source.parts or source.name in ("linux.rs", "params.rs", "profiles.rs")
 
 
 def test_generic_code_of_transports_names_no_kernel(root: Path) -> None:

@@ -177,7 +177,6 @@ def test_pacing_spreads_a_window() -> None:
         ({"congestion_control": {"kind": "dctcp", "gain": 0.0}}, "write 0.0625"),
         ({"variant": "prague", "accecn": False}, "write true, or leave it out"),
         ({"accecn": True, "ecn": False}, "write true, or leave it out"),
-        ({"accecn": True, "handshake": "none"}, "three-way"),
     ],
 )
 def test_what_does_not_fit_is_refused(values: dict[str, object], expected: str) -> None:

@@ -70,8 +70,19 @@ def catalogue() -> str:
 
 
 def tcp_profile(profile: str, variant: str) -> str | None:
-    row = {"parameter": "min_rto", "value": "200", "unit": "ms", "meaning": "Smallest RTO", "rfc": "1 s"}
-    return json.dumps([row | {"differs": True}]) if (profile, variant) == ("ns2", "reno") else None
+    row = {
+        "parameter": "min_rto",
+        "value": "200",
+        "unit": "ms",
+        "meaning": "Smallest RTO",
+        "rfc": "1 s",
+        "toml": '"200 ms"',
+    }
+    return (
+        json.dumps([row | {"differs": True, "rule": False}])
+        if (profile, variant) == ("ns2", "reno")
+        else None
+    )
 
 
 def usual_variant(profile: str) -> str | None:

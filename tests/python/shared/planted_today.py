@@ -39,7 +39,8 @@ def _visits(entry_s: float) -> list[dict[str, str]]:
 _BASE = load(Path(__file__).parents[3] / "examples/today/congestion-controls.toml").set_all(
     {
         "run.duration": f"{END_S} s",
-        "run.profile": "linux-6",
+        "run.profile": "own",
+        "tcp_profiles": {"own": {"based_on": "linux-6"}},
         "hosts.phone.visits": _visits(_ENTRY_S),
         "mobility.forwarding": "none",
         "mobility.timers.t304": "2 s",
@@ -87,7 +88,7 @@ class Planted:
             if missing < 0 or arrival_ns(other, missing) <= arrival_ns(own, missing) + _CLEAR_NS:
                 return False
             # The sender without RACK has no probe either: it is the mark only if the probe changes nothing.
-            unprobed = self.results({f"{_T}.tail_loss_probe": False})
+            unprobed = self.results({"tcp_profiles.own.tail_loss_probe": False})
             return abs(arrival_ns(unprobed, missing) - arrival_ns(own, missing)) <= _CLEAR_NS
         others, lengths = silences(other)
         return bool((lengths[others == times[longest]] > gaps[longest] + _CLEAR_NS).any())
@@ -165,7 +166,11 @@ def _probe(draws: random.Random, number: int) -> Planted:
     variant, path = ("cubic", "bbr")[number % 2], _Path.drawn(draws, (40, 120))
     setting = path.setting(draws.uniform(1.1, 2.2) * path.rtt_ms) | {f"{_T}.variant": variant}
     return Planted(
-        "tail loss probe", variant, setting, {f"{_T}.tail_loss_probe": False}, draws.randrange(2**32)
+        "tail loss probe",
+        variant,
+        setting,
+        {"tcp_profiles.own.tail_loss_probe": False},
+        draws.randrange(2**32),
     )
 
 

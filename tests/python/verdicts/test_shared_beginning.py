@@ -62,7 +62,7 @@ def test_schemes_of_lte(family: str) -> None:
 def test_interpretations_of_bcmp() -> None:
     """Hosts move from the beginning on: almost nothing is common, and nothing may be mixed up."""
     base = bcmp.procedures("tree", "unplanned").set("run.duration", "3 s")
-    _compare([base, *(base.set("mobility.update_retransmit", value) for value in ("70 ms", "90 ms"))])
+    _compare([base, *(base.set("mobility.anchor_grace", value) for value in ("2 s", "4 s"))])
 
 
 def test_a_sweep_over_a_protocol_makes_its_points_together(tmp_path: Path) -> None:

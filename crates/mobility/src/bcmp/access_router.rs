@@ -5,7 +5,10 @@
 
 use super::params::Unused;
 use super::visitor::{Path, Preparing, State, Visitor};
-use super::{Action, Input, Kind, Message, Params, Phase, Session};
+use super::{
+    Action, Input, Kind, Message, PREPARE_RETRANSMIT, PREPARE_RETRIES, Params, Phase, Session,
+    UPDATE_RETRANSMIT, UPDATE_RETRIES,
+};
 use crate::blocks::{Beacons, BufferPlace};
 use crate::signal::{broadcast, send};
 use crate::transitions::Role;
@@ -109,7 +112,7 @@ impl AccessRouter {
         for &to in previous.iter().filter(|&&to| to != self.address) {
             send(to, (host, id, Kind::Notify), out);
         }
-        let (retransmit, retries) = (self.params.update_retransmit, self.params.update_retries);
+        let (retransmit, retries) = (UPDATE_RETRANSMIT, UPDATE_RETRIES);
         let visitor = self.serve(host, out);
         if let Some(path) = visitor.path.as_ref().filter(|path| path.id == id) {
             if path.acknowledged {
@@ -166,8 +169,8 @@ impl AccessRouter {
             State::Prepared { .. } => {}
             _ if visitor.preparing.as_ref().is_some_and(|one| one.id == id) => {}
             _ => {
-                let again = now + self.params.prepare_retransmit;
-                visitor.preparing = Some(Preparing { to, id, again, left: self.params.prepare_retries });
+                let again = now + PREPARE_RETRANSMIT;
+                visitor.preparing = Some(Preparing { to, id, again, left: PREPARE_RETRIES });
                 send(to, (host, id, Kind::Prepare), out);
             }
         }
@@ -305,14 +308,14 @@ impl AccessRouter {
                 if one.left == 0 {
                     visitor.preparing = None;
                 } else {
-                    (one.left, one.again) = (one.left - 1, now + params.prepare_retransmit);
+                    (one.left, one.again) = (one.left - 1, now + PREPARE_RETRANSMIT);
                     send(one.to, (host, one.id, Kind::Prepare), out);
                 }
             }
             if let Some(path) = &mut visitor.path
                 && let Some((_, left)) = path.again.filter(|(at, _)| *at <= now)
             {
-                path.again = left.checked_sub(1).map(|left| (now + params.update_retransmit, left));
+                path.again = left.checked_sub(1).map(|left| (now + UPDATE_RETRANSMIT, left));
                 if path.again.is_some() {
                     path.update(host, out);
                 }

@@ -1,10 +1,10 @@
 //! The anchor point: gives hosts sessions, tunnels their packets to their access routers, and pages them.
 
-use super::{Action, Input, Kind, Message, Params, Phase, Session};
+use super::{Action, Input, Kind, Message, PAGE_RETRANSMIT, PAGE_RETRIES, Params, Phase, Session};
 use crate::signal::send;
 use crate::transitions::Role;
 use crate::{Agent, Direction, Identification, Via, mobile_ip};
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -151,17 +151,15 @@ impl Anchor {
     }
 
     fn data(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
-        let Some(paging) = &self.params.paging else { return };
         let Some(binding) = self.bindings.get_mut(&host) else { return };
         if let Packets::Kept { paging: unpaged @ None } = &mut binding.packets {
-            *unpaged = Some(Paging { again: now + paging.retransmit, left: paging.retries });
+            *unpaged = Some(Paging { again: now + PAGE_RETRANSMIT, left: PAGE_RETRIES });
             out.push(Action::Note { host, phase: Phase::Paged });
             binding.page(host, &self.areas, out);
         }
     }
 
     fn on_time(&mut self, now: Time, out: &mut Vec<Action>) {
-        let retransmit = self.params.paging.as_ref().map_or(Duration::ZERO, |paging| paging.retransmit);
         let areas = &self.areas;
         self.bindings.retain(|&host, binding| {
             if binding.until <= now {
@@ -172,7 +170,7 @@ impl Anchor {
                 && paging.again <= now
             {
                 if let Some(left) = paging.left.checked_sub(1) {
-                    *paging = Paging { again: now + retransmit, left };
+                    *paging = Paging { again: now + PAGE_RETRANSMIT, left };
                     binding.page(host, areas, out);
                 } else {
                     binding.packets = Packets::Kept { paging: None };

@@ -1,8 +1,7 @@
 //! The roles at the nodes, the requirements of the parameters, and the capabilities that the protocol requests.
 
 use super::{
-    AccessRouter, Anchor, AnchorChoice, Bcmp, Global, Home, HomeAgent, Hours, Kind, MobileHost, Paging,
-    Params, Phase,
+    AccessRouter, Anchor, Bcmp, Global, Home, HomeAgent, Hours, Kind, MobileHost, Paging, Params, Phase,
 };
 use crate::blocks::{AccessTree, Trigger, TriggerBy, check_times, check_unused};
 use crate::{Buffering, CellSite, Installation, Keeps, Placement, Protocol, Refusal, Topology, matches};
@@ -37,10 +36,6 @@ impl Protocol for Params {
             ("anchor_grace", self.anchor_grace),
             ("preparation_lifetime", self.preparation_lifetime),
             ("tunnel_lifetime", self.tunnel_lifetime),
-            ("prepare_retransmit", self.prepare_retransmit),
-            ("update_retransmit", self.update_retransmit),
-            ("attach_retransmit", self.attach_retransmit),
-            ("attach_retransmit_limit", self.attach_retransmit_limit),
             ("login_retransmit", self.login_retransmit),
             ("login_retransmit_limit", self.login_retransmit_limit),
         ];
@@ -91,13 +86,10 @@ impl Protocol for Params {
             );
         }
         let mut homes = BTreeSet::new();
-        for (number, host) in topology.hosts.iter().enumerate() {
+        for host in &topology.hosts {
             let (at, home) = (topology.address(&host.name), topology.address(&host.home));
-            let anchor = match (&self.global, self.anchor_choice) {
-                (None, _) => Some(home),
-                (Some(_), AnchorChoice::Turns) => Some(topology.address(names[number % names.len()])),
-                (Some(_), AnchorChoice::Nearest) => None,
-            };
+            // With a global protocol above it a host logs in at the anchor that is nearest to its access router.
+            let anchor = self.global.is_none().then_some(home);
             let home_agent = self.global.as_ref().map(|_| home);
             if let Some(global) = self.global.as_ref().filter(|_| homes.insert(home)) {
                 installed.place(home, HomeAgent::new(home, global));
@@ -210,7 +202,7 @@ impl Paging {
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
-        check_times("paging", [("idle_after", self.idle_after), ("retransmit", self.retransmit)])?;
+        check_times("paging", [("idle_after", self.idle_after)])?;
         let names = || topology.cells.iter().map(|cell| cell.name.as_str());
         for (number, area) in self.areas.iter().enumerate() {
             for (place, pattern) in area.iter().enumerate() {

@@ -1,7 +1,10 @@
 //! The mobile host: logs in, reports its present and its next access router, and logs out.
 
 use super::host::{Activity, Ending, Expected, LoggedIn, Login, Next, Registrar, State};
-use super::{Action, Home, Hours, Input, Kind, Message, Params, Phase, Session};
+use super::{
+    ATTACH_RETRANSMIT, ATTACH_RETRANSMIT_LIMIT, Action, Home, Hours, Input, Kind, Message,
+    PREPARE_RETRANSMIT, PREPARE_RETRIES, Params, Phase, Session,
+};
 use crate::backoff::Backoff;
 use crate::blocks::{Detector, Found, Registration};
 use crate::signal::send;
@@ -85,7 +88,7 @@ impl MobileHost {
                 login_at => State::Waiting { login_at },
             },
             id: Identification::default(),
-            attach: Registration::new((params.attach_retransmit, params.attach_retransmit_limit)),
+            attach: Registration::new((ATTACH_RETRANSMIT, ATTACH_RETRANSMIT_LIMIT)),
             global: home.home_agent.and_then(registrar),
             endings: Vec::new(),
             params: Arc::clone(params),
@@ -257,7 +260,7 @@ impl MobileHost {
             return;
         }
         let id = self.next_id(now);
-        let again = Some((now + self.params.prepare_retransmit, self.params.prepare_retries));
+        let again = Some((now + PREPARE_RETRANSMIT, PREPARE_RETRIES));
         let until = now + self.params.preparation_lifetime;
         self.state.plan(Next::Handover(Expected { to, id, again, until }));
         self.note(Phase::PreparationSent, out);
@@ -315,7 +318,7 @@ impl MobileHost {
         if let Some(expected) = self.state.expected()
             && let Some((_, left)) = expected.again.filter(|(at, _)| *at <= now)
         {
-            let again = left.checked_sub(1).map(|left| (now + self.params.prepare_retransmit, left));
+            let again = left.checked_sub(1).map(|left| (now + PREPARE_RETRANSMIT, left));
             self.state.plan(Next::Handover(Expected { again, ..expected }));
             if again.is_some() {
                 self.send(here, expected.id, Kind::PrepareRequest { to: expected.to }, out);

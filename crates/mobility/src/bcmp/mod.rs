@@ -2,7 +2,7 @@
 //! packets to their access routers. It has planned and unplanned handovers, change of the anchor, and paging.
 //!
 //! Source: \[bcmp\] section 2.1, which names entities and procedures. No specification could be found. So messages,
-//! sizes, timers and failures are interpretations, and each of them is a parameter. The protocol is a composition of
+//! sizes, timers and failures are interpretations: parameters, or constants in `params.rs`. The protocol is a composition of
 //! [blocks](crate::blocks): detection, registration, trigger, buffering, soft state.
 //!
 //! # Message chart
@@ -98,9 +98,13 @@ mod visitor;
 pub use access_router::AccessRouter;
 pub use anchor::Anchor;
 pub use home_agent::HomeAgent;
-pub use message::{Kind, Session, Sizes};
+pub use message::{Kind, Session};
 pub use mobile_host::MobileHost;
-pub use params::{AnchorChoice, Global, Hours, Paging, Params, Unused};
+use params::{
+    ATTACH_RETRANSMIT, ATTACH_RETRANSMIT_LIMIT, PAGE_RETRANSMIT, PAGE_RETRIES, PREPARE_RETRANSMIT,
+    PREPARE_RETRIES, UPDATE_RETRANSMIT, UPDATE_RETRIES,
+};
+pub use params::{Global, Hours, Paging, Params, Unused};
 pub use phase::Phase;
 
 /// A message of the protocol.
@@ -110,6 +114,7 @@ type Action = crate::Action<Message, Phase>;
 
 crate::roles! {
     /// A role of BCMP at one node.
+    #[expect(clippy::large_enum_variant, reason = "most nodes with a role are mobile hosts")]
     Bcmp:
     /// The host that moves.
     MobileHost,

@@ -1,6 +1,5 @@
 //! Parameters of BCMP in addition to the blocks.
 
-use super::Sizes;
 use crate::Domain;
 use crate::blocks::{Detection, HandoverBuffer, SoftState, Trigger};
 use roamlab_engine::{Duration, Packets};
@@ -18,8 +17,6 @@ pub struct Params {
     /// The nodes that are anchor points; absent: the homes of the hosts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub anchors: Vec<String>,
-    /// At which anchor a host logs in that has a global protocol above it. Default "nearest".
-    pub anchor_choice: AnchorChoice,
     /// An access router asks a host whose anchor is not the nearest one to change it. Default false.
     pub anchor_change: bool,
     /// The session at the anchor before is kept this long after the home agent knows the new one. Default 3 s.
@@ -44,18 +41,6 @@ pub struct Params {
     pub tunnel_lifetime: Duration,
     /// The session at the anchor; the host refreshes it.
     pub session: SoftState,
-    /// Time between two prepare requests, and between two prepares. Default 50 ms.
-    pub prepare_retransmit: Duration,
-    /// Repetitions of either. Default 3.
-    pub prepare_retries: u32,
-    /// Time between two path updates. Default 100 ms.
-    pub update_retransmit: Duration,
-    /// Repetitions of a path update for one attach. Default 5.
-    pub update_retries: u32,
-    /// First repetition of an attach; each later one waits twice as long. Default 100 ms.
-    pub attach_retransmit: Duration,
-    /// Longest time between two of them; a first one that is longer stays. Default 1 s.
-    pub attach_retransmit_limit: Duration,
     /// First repetition of a login request or logout; each later one waits twice as long. Default 1 s.
     pub login_retransmit: Duration,
     /// Longest time between two of them; a first one that is longer stays. Default 8 s.
@@ -69,19 +54,25 @@ pub struct Params {
     /// Mobile IP above it; absent: hosts have the addresses of their anchors, which are their homes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub global: Option<Global>,
-    /// Sizes of messages.
-    pub sizes: Sizes,
 }
 
-/// At which anchor a host logs in.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum AnchorChoice {
-    /// The one that is nearest to its access router, by delay, then by hops, then in the order of `anchors`.
-    Nearest,
-    /// Hosts take turns through `anchors`.
-    Turns,
-}
+/// Time between two prepare requests, and between two prepares.
+pub(super) const PREPARE_RETRANSMIT: Duration = Duration::from_millis(50);
+
+/// Repetitions of either.
+pub(super) const PREPARE_RETRIES: u32 = 3;
+
+/// Time between two path updates.
+pub(super) const UPDATE_RETRANSMIT: Duration = Duration::from_millis(100);
+
+/// Repetitions of a path update for one attach.
+pub(super) const UPDATE_RETRIES: u32 = 5;
+
+/// First repetition of an attach; each later one waits twice as long.
+pub(super) const ATTACH_RETRANSMIT: Duration = Duration::from_millis(100);
+
+/// Longest time between two of them; a first one that is longer stays.
+pub(super) const ATTACH_RETRANSMIT_LIMIT: Duration = Duration::from_secs(1);
 
 /// Fate of packets that waited at a prepared access router for a host that did not arrive.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -114,11 +105,13 @@ pub struct Paging {
     pub idle_after: Duration,
     /// Packets that an anchor keeps for one idle host. Default 100 pkt.
     pub limit: Packets,
-    /// Time between two page requests. Default 500 ms.
-    pub retransmit: Duration,
-    /// Repetitions of a page request; then what was kept is lost. Default 3.
-    pub retries: u32,
 }
+
+/// Time between two page requests.
+pub(super) const PAGE_RETRANSMIT: Duration = Duration::from_millis(500);
+
+/// Repetitions of a page request; then what was kept is lost.
+pub(super) const PAGE_RETRIES: u32 = 3;
 
 /// Mobile IP above BCMP: the home agent at a host's home tunnels to the host's anchor.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -136,11 +129,9 @@ pub struct Global {
 
 impl Default for Params {
     fn default() -> Self {
-        let second = Duration::from_secs(1);
         Params {
             domain: Domain::default(),
             anchors: Vec::new(),
-            anchor_choice: AnchorChoice::Nearest,
             anchor_change: false,
             anchor_grace: Duration::from_secs(3),
             detection: Detection::default(),
@@ -149,34 +140,21 @@ impl Default for Params {
             unused: Unused::Dropped,
             move_when_prepared: false,
             forward_after_notify: true,
-            preparation_lifetime: second,
-            tunnel_lifetime: second,
+            preparation_lifetime: Duration::from_secs(1),
+            tunnel_lifetime: Duration::from_secs(1),
             session: SoftState::default(),
-            prepare_retransmit: Duration::from_millis(50),
-            prepare_retries: 3,
-            update_retransmit: Duration::from_millis(100),
-            update_retries: 5,
-            attach_retransmit: Duration::from_millis(100),
-            attach_retransmit_limit: second,
-            login_retransmit: second,
+            login_retransmit: Duration::from_secs(1),
             login_retransmit_limit: Duration::from_secs(8),
             hours: BTreeMap::new(),
             paging: None,
             global: None,
-            sizes: Sizes::default(),
         }
     }
 }
 
 impl Default for Paging {
     fn default() -> Self {
-        Paging {
-            areas: Vec::new(),
-            idle_after: Duration::from_secs(5),
-            limit: Packets(100),
-            retransmit: Duration::from_millis(500),
-            retries: 3,
-        }
+        Paging { areas: Vec::new(), idle_after: Duration::from_secs(5), limit: Packets(100) }
     }
 }
 

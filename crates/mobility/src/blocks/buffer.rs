@@ -27,8 +27,6 @@ pub struct HandoverBuffer {
     pub limit: Packets,
     /// Which packet a full buffer loses. Default "newest": the one that comes.
     pub drop: BufferDrop,
-    /// In which order the buffer is emptied. Default "oldest-first".
-    pub flush: BufferFlush,
     /// A packet that has waited this long is lost; absent: it waits as long as the buffer is held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_wait: Option<Duration>,
@@ -36,8 +34,12 @@ pub struct HandoverBuffer {
 
 impl Default for HandoverBuffer {
     fn default() -> Self {
-        let (drop, flush) = (BufferDrop::Newest, BufferFlush::OldestFirst);
-        HandoverBuffer { at: BufferPlace::New, limit: Packets(50), drop, flush, longest_wait: None }
+        HandoverBuffer {
+            at: BufferPlace::New,
+            limit: Packets(50),
+            drop: BufferDrop::Newest,
+            longest_wait: None,
+        }
     }
 }
 
@@ -57,7 +59,8 @@ impl HandoverBuffer {
 
     /// Requests of a base station to the world.
     pub fn buffering(&self) -> Option<Buffering> {
-        let HandoverBuffer { limit, drop, flush, longest_wait, .. } = *self;
+        let HandoverBuffer { limit, drop, longest_wait, .. } = *self;
+        let flush = BufferFlush::OldestFirst;
         (limit > Packets(0)).then_some(Buffering { limit, drop, longest_wait, flush, keeps: Keeps::Nothing })
     }
 }

@@ -29,10 +29,6 @@ pub struct Detection {
     pub delay: Duration,
     /// Time between two beacons of a base station; none are sent with "link-layer". Default 100 ms.
     pub beacon_interval: Duration,
-    /// A base station is heard no more when this many of its beacons are missing and half another interval has passed.
-    /// Default 3.
-    #[schemars(range(min = 1))]
-    pub lost_beacons: u32,
 }
 
 impl Default for Detection {
@@ -41,10 +37,12 @@ impl Default for Detection {
             by: DetectedBy::LinkLayer,
             delay: Duration::ZERO,
             beacon_interval: Duration::from_millis(100),
-            lost_beacons: 3,
         }
     }
 }
+
+/// A base station is heard no more when this many of its beacons are missing and half another interval has passed.
+const LOST_BEACONS: u64 = 3;
 
 /// Least time between two beacons. IEEE 802.11 counts beacon intervals in units of 1.024 ms.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
@@ -59,10 +57,6 @@ impl Detection {
         if self.beacon_interval < SHORTEST_INTERVAL {
             let refusal = Refusal::at("detection.beacon_interval", "no base station sends that often");
             return Err(refusal.help(format!("write at least \"{SHORTEST_INTERVAL}\"")));
-        }
-        if self.lost_beacons == 0 {
-            let refusal = Refusal::at("detection.lost_beacons", "a base station is heard by its beacons");
-            return Err(refusal.help("write 1 or more"));
         }
         Ok(())
     }
@@ -80,7 +74,7 @@ impl Detection {
     /// How long a base station counts as heard after a beacon.
     fn memory(&self) -> Duration {
         let half = Duration::from_nanos(self.beacon_interval.as_nanos() / 2);
-        self.beacon_interval.saturating_mul(self.lost_beacons.into()) + half
+        self.beacon_interval.saturating_mul(LOST_BEACONS) + half
     }
 }
 
@@ -305,7 +299,5 @@ mod tests {
         let interval = |beacon_interval| refused(Detection { beacon_interval, ..Detection::default() });
         assert_eq!(interval(Duration::ZERO).as_deref(), Some("detection.beacon_interval"));
         assert_eq!(interval(Duration::from_micros(1)).as_deref(), Some("detection.beacon_interval"));
-        let none = Detection { lost_beacons: 0, ..Detection::default() };
-        assert_eq!(refused(none).as_deref(), Some("detection.lost_beacons"));
     }
 }

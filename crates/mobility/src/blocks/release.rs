@@ -1,6 +1,5 @@
 //! Redundancy, its end, and the equalisation of the delays of its paths.
 
-use super::check_times;
 use crate::{Buffering, Keeps, Refusal};
 use roamlab_engine::{Duration, Packets};
 use schemars::JsonSchema;
@@ -11,37 +10,12 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Redundancy {
     /// Copies go to the old base station for this long after the new one has its way; at 0 the old way ends
-    /// as `release` specifies. Default 0 ns.
+    /// as soon as the host has gone. Default 0 ns.
     pub bicast: Duration,
 }
 
-/// Release of what a handover leaves behind.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Release {
-    /// The old base station gives its way up this long after it knows that the new one has its own and that the host has
-    /// gone. Default 0 ns.
-    pub prune_delay: Duration,
-    /// A base station that has a way and no host, and is notified of none, removes the way and its buffer
-    /// after this time. Default 1 s.
-    pub prune_timer: Duration,
-}
-
-impl Default for Release {
-    fn default() -> Self {
-        Release { prune_delay: Duration::ZERO, prune_timer: Duration::from_secs(1) }
-    }
-}
-
-impl Release {
-    /// Refuses what cannot run; the table is `release`.
-    ///
-    /// # Errors
-    /// The field, and what to write instead.
-    pub fn check(&self) -> Result<(), Refusal> {
-        check_times("release", [("prune_timer", self.prune_timer)])
-    }
-}
+/// A base station that has a way and no host, and is notified of none, removes the way and its buffer after this time.
+pub const PRUNE_TIMER: Duration = Duration::from_secs(1);
 
 /// A constant delay of the copies that take the new way, at the node where the ways part.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -90,8 +64,6 @@ mod tests {
         assert_eq!((none.check(), none.buffering()), (Ok(()), None));
         let full = Equaliser { limit: Packets(0), ..Equaliser::default() };
         assert_eq!(full.check().unwrap_err().field, "equaliser.limit");
-        let hasty = Release { prune_timer: Duration::ZERO, ..Release::default() };
-        assert_eq!(hasty.check().unwrap_err().field, "release.prune_timer");
-        assert_eq!((Release::default().check(), Equaliser::default().check()), (Ok(()), Ok(())));
+        assert_eq!(Equaliser::default().check(), Ok(()));
     }
 }

@@ -20,11 +20,15 @@ pub struct SoftState {
 
 impl Default for SoftState {
     fn default() -> Self {
-        SoftState { refresh: Duration::from_secs(10), lifetime: Duration::from_secs(30) }
+        SoftState::USUAL
     }
 }
 
 impl SoftState {
+    /// A lifetime of three refreshes.
+    pub const USUAL: SoftState =
+        SoftState { refresh: Duration::from_secs(10), lifetime: Duration::from_secs(30) };
+
     /// Refuses what cannot run.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ impl Context {
     pub fn candidate_reported(&mut self, target: Addr, conditional: &Conditional, env: &mut Environment<'_>) {
         if matches!(self.state, State::Serving) {
             self.begin_handover(env);
-            let until = env.now + conditional.validity;
+            let until = env.now + env.rules.validity;
             self.state = State::Conditional { candidates: Vec::new(), until };
         }
         let State::Conditional { candidates, .. } = &mut self.state else { return };

@@ -28,6 +28,8 @@ pub(crate) struct Rules {
     pub carry_marking_state: bool,
     /// Conditional handover; `None`: the host is commanded.
     pub conditional: Option<Conditional>,
+    /// The source cancels candidates to which the host has not gone after this.
+    pub validity: Duration,
     /// Timers.
     pub timers: Timers,
 }
@@ -45,9 +47,6 @@ pub struct Conditional {
     pub hysteresis_db: f64,
     /// How long the execution condition has to hold. Default 0 s.
     pub time_to_trigger: Duration,
-    /// The source cancels candidates to which the host has not gone after this. ASSUMPTION: the standards leave it to the
-    /// implementation. Default 10 s.
-    pub validity: Duration,
 }
 
 impl Default for Conditional {
@@ -57,7 +56,6 @@ impl Default for Conditional {
             offset_db: 3.0,
             hysteresis_db: 0.0,
             time_to_trigger: Duration::ZERO,
-            validity: Duration::from_millis(10_000),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A node's route cache and paging cache, and the forwarding of packets by them.
 
-use super::{Action, Params};
+use super::{Action, PAGING_TIMEOUT, Params};
 use crate::blocks::{Equaliser, Refreshed, SoftRoutes};
 use crate::{Identification, Via};
 use roamlab_engine::{Duration, Time};
@@ -23,7 +23,6 @@ pub struct Caches {
     set: BTreeMap<Addr, Vec<Via>>,
     equaliser: Equaliser,
     route_timeout: Duration,
-    paging_timeout: Duration,
     keep_stale: bool,
 }
 
@@ -50,7 +49,6 @@ impl Caches {
             set: BTreeMap::new(),
             equaliser: params.equaliser.clone(),
             route_timeout: params.route_timeout,
-            paging_timeout: params.paging_timeout,
             keep_stale: params.keep_stale,
         }
     }
@@ -137,13 +135,13 @@ impl Caches {
         for other in others {
             self.pages.remove(host, other, id);
         }
-        self.pages.refresh(host, way, id, now + self.paging_timeout);
+        self.pages.refresh(host, way, id, now + PAGING_TIMEOUT);
     }
 
     /// A data packet of the host came from `way`.
     pub fn refresh(&mut self, host: Addr, way: Addr, now: Time, out: &mut Vec<Action>) {
         self.routes.extend(host, way, now + self.route_timeout);
-        self.pages.extend(host, way, now + self.paging_timeout);
+        self.pages.extend(host, way, now + PAGING_TIMEOUT);
         self.end_delay(host, way, out);
         self.apply(host, out);
     }

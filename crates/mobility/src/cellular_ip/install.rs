@@ -1,7 +1,7 @@
 //! The roles at the nodes, the requirements of the parameters, and the capabilities that the protocol requests.
 
 use super::node::TreePosition;
-use super::{CellularIp, Handoff, Kind, MobileHost, Node, Params, Phase};
+use super::{CellularIp, Handoff, Kind, MobileHost, Node, PAGING_TIMEOUT, Params, Phase, SEMISOFT_DELAY};
 use crate::blocks::{AccessTree, Trigger, TriggerBy, check_times, check_unused, gateway};
 use crate::{Installation, Placement, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng};
@@ -17,7 +17,7 @@ impl Protocol for Params {
         self.detection.check()?;
         self.trigger.check(topology)?;
         let lead = (&self.trigger.lead, &Trigger::default().lead);
-        check_unused("trigger.lead", lead, "remove this, and write `semisoft_delay`")?;
+        check_unused("trigger.lead", lead, "remove this: it is the semisoft delay")?;
         self.equaliser.check()?;
         self.check_caches()?;
         let Some(gateway) = gateway(topology)? else { return Ok(()) };
@@ -73,7 +73,7 @@ impl Protocol for Params {
             let role = MobileHost::new(host, areas.clone(), self).into();
             installed.roles.push(Placement { at: host, role, buffering: None, watches_uplink: true });
         }
-        let trigger = Trigger { lead: self.semisoft_delay, ..self.trigger.clone() };
+        let trigger = Trigger { lead: SEMISOFT_DELAY, ..self.trigger.clone() };
         installed.predictions = trigger.predictions(topology, stream);
         installed.discards_unknown = true;
         installed
@@ -83,26 +83,22 @@ impl Protocol for Params {
 impl Params {
     fn check_caches(&self) -> Result<(), Refusal> {
         let times = [
-            ("semisoft_delay", self.semisoft_delay),
             ("route_update_time", self.route_update_time),
             ("route_timeout", self.route_timeout),
             ("paging_update_time", self.paging_update_time),
-            ("paging_timeout", self.paging_timeout),
-            ("active_state_timeout", self.active_state_timeout),
             ("gateway_beacon_interval", self.gateway_beacon_interval.unwrap_or(self.route_timeout)),
         ];
         check_times("", times)?;
-        let pairs = [
-            ("route_timeout", self.route_timeout, self.route_update_time),
-            ("paging_timeout", self.paging_timeout, self.paging_update_time),
-        ];
-        match pairs.into_iter().find(|(_, timeout, update)| timeout <= update) {
-            None => Ok(()),
-            Some((field, _, update)) => {
-                let refusal = Refusal::at(field, "ways would be forgotten before they are refreshed");
-                Err(refusal.help(format!("write more than \"{update}\"")))
-            }
+        let forgotten = "ways would be forgotten before they are refreshed";
+        if self.route_timeout <= self.route_update_time {
+            let help = format!("write more than \"{}\"", self.route_update_time);
+            return Err(Refusal::at("route_timeout", forgotten).help(help));
         }
+        if self.paging_update_time >= PAGING_TIMEOUT {
+            let help = format!("write less than \"{PAGING_TIMEOUT}\"");
+            return Err(Refusal::at("paging_update_time", forgotten).help(help));
+        }
+        Ok(())
     }
 
     /// Who can send the semisoft packet.

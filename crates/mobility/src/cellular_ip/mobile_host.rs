@@ -2,7 +2,7 @@
 //!
 //! Without a base station it sends nothing.
 
-use super::{Action, Handoff, Input, Kind, Message, Params, Phase};
+use super::{ACTIVE_STATE_TIMEOUT, Action, Handoff, Input, Kind, Message, Params, Phase, SEMISOFT_DELAY};
 use crate::blocks::{Detector, Found};
 use crate::signal::send;
 use crate::transitions::Role;
@@ -75,7 +75,7 @@ impl MobileHost {
             (Some(Found::Moved(base_station)), State::Active { until } | State::Semisoft { until, .. }) => {
                 let hears_another = self.links.iter().any(|link| *link != base_station);
                 if self.params.handoff == Handoff::Semisoft && hears_another && self.paged_in.is_some() {
-                    let regular_at = now + self.params.semisoft_delay;
+                    let regular_at = now + SEMISOFT_DELAY;
                     self.state = State::Semisoft { until, regular_at };
                     self.send(Kind::RouteUpdate { semisoft: true }, now, out);
                     out.push(Action::Note { host: self.address, phase: Phase::SemisoftSent });
@@ -133,7 +133,7 @@ impl MobileHost {
     }
 
     fn data(&mut self, now: Time, out: &mut Vec<Action>) {
-        let later = now + self.params.active_state_timeout;
+        let later = now + ACTIVE_STATE_TIMEOUT;
         match &mut self.state {
             State::Active { until } | State::Semisoft { until, .. } => *until = later,
             State::Idle => {

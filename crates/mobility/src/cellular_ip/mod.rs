@@ -65,7 +65,7 @@ mod phase;
 #[cfg(test)]
 mod tests;
 
-pub use message::{Kind, Sizes};
+pub use message::Kind;
 pub use mobile_host::MobileHost;
 pub use node::Node;
 pub use phase::Phase;
@@ -103,9 +103,6 @@ pub struct Params {
     pub domain: Domain,
     /// How a host changes base stations. Default "hard".
     pub handoff: Handoff,
-    /// From the semisoft packet to the regular route update, of a host that hears two base stations. The
-    /// sources specify at least a round trip to the gateway. Default 100 ms.
-    pub semisoft_delay: Duration,
     /// Who has the semisoft packet sent for a host that hears one base station at a time; its lead is the semisoft delay
     /// then. Default "none".
     pub trigger: Trigger,
@@ -119,10 +116,6 @@ pub struct Params {
     pub route_timeout: Duration,
     /// Time between two paging updates of an idle host. Default 3 min.
     pub paging_update_time: Duration,
-    /// A way in a paging cache ends this long after it was refreshed. Default 9 min.
-    pub paging_timeout: Duration,
-    /// A host is idle when it has neither sent nor received data for this long. Default 5 s.
-    pub active_state_timeout: Duration,
     /// A regular route update from a new base station leaves the old way to its timeout, with copies. Default false.
     pub keep_stale: bool,
     /// Nodes below which there are no paging caches: the base stations below each are one paging area. Default none: each
@@ -131,28 +124,32 @@ pub struct Params {
     /// Time between two beacons of the gateway, which tell nodes their way to it; absent: they know the shortest one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gateway_beacon_interval: Option<Duration>,
-    /// Sizes of messages.
-    pub sizes: Sizes,
 }
+
+/// From the semisoft packet to the regular route update, of a host that hears two base stations. The sources
+/// specify at least a round trip to the gateway.
+const SEMISOFT_DELAY: Duration = Duration::from_millis(100);
+
+/// A way in a paging cache ends this long after it was refreshed.
+const PAGING_TIMEOUT: Duration = Duration::from_secs(540);
+
+/// A host is idle when it has neither sent nor received data for this long.
+const ACTIVE_STATE_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Default for Params {
     fn default() -> Self {
         Params {
             domain: Domain::default(),
             handoff: Handoff::Hard,
-            semisoft_delay: Duration::from_millis(100),
             trigger: Trigger::default(),
             equaliser: Equaliser::default(),
             detection: Detection::default(),
             route_update_time: Duration::from_secs(3),
             route_timeout: Duration::from_secs(9),
             paging_update_time: Duration::from_secs(180),
-            paging_timeout: Duration::from_secs(540),
-            active_state_timeout: Duration::from_secs(5),
             keep_stale: false,
             paging_areas: Vec::new(),
             gateway_beacon_interval: None,
-            sizes: Sizes::default(),
         }
     }
 }

@@ -30,12 +30,10 @@ fn parameters_are_read_with_units_and_what_cannot_run_is_refused() -> Result<(),
     assert_eq!(refused("{}", 0)?, None);
     for (text, field) in [
         (r#"{"trigger": {"lead": "50 ms"}}"#, "trigger.lead"),
-        (r#"{"semisoft_delay": "0 ms"}"#, "semisoft_delay"),
         (r#"{"route_timeout": "2 s"}"#, "route_timeout"),
-        (r#"{"paging_timeout": "2 s"}"#, "paging_timeout"),
+        (r#"{"paging_update_time": "9 min"}"#, "paging_update_time"),
         (r#"{"equaliser": {"limit": "0 pkt"}}"#, "equaliser.limit"),
         (r#"{"paging_areas": ["r", "x"]}"#, "paging_areas[1]"),
-        (r#"{"sizes": {"route_update": "0 B"}}"#, "sizes.route_update"),
         (r#"{"handoff": "semisoft"}"#, "handoff"),
         (r#"{"trigger": {"by": "source"}}"#, "trigger.by"),
         (r#"{"handoff": "semisoft", "trigger": {"by": "no-path"}}"#, "trigger.by"),

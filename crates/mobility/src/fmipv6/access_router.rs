@@ -4,7 +4,7 @@
 //! An rtsolpr of a host that is not served has no answer. A una, hi or fbu that is older than the last news of the host
 //! has no effect. The same holds for a una of a host that layer 2 does not have here.
 
-use super::{Action, Input, Kind, Message, Params, Phase};
+use super::{Action, Input, Kind, Message, Params, Phase, RETRANSMIT, RETRANSMIT_LIMIT, RETRIES};
 use crate::backoff::Backoff;
 use crate::blocks::{Beacons, BufferPlace};
 use crate::signal::{broadcast, send};
@@ -211,11 +211,9 @@ impl AccessRouter {
             send(to, (host, id, Kind::FastBindingAcknowledge), out);
             return;
         }
-        let (buffer, timer) = (
-            self.params.buffer.is_at(BufferPlace::New),
-            Backoff::start(now, self.params.retransmit, self.params.retransmit_limit),
-        );
-        let left = self.params.retries;
+        let (buffer, timer) =
+            (self.params.buffer.is_at(BufferPlace::New), Backoff::start(now, RETRANSMIT, RETRANSMIT_LIMIT));
+        let left = RETRIES;
         let Some(visitor) = self.visitors.get_mut(&host) else { return };
         match visitor.state {
             State::Forwarding { to: known, .. } if known == to => {

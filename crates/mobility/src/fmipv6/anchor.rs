@@ -1,10 +1,11 @@
 //! The anchor: the gateway, which tunnels a host's packets to the access router that the host names.
 
-use super::{Action, Input, Kind, Message, Params, Phase};
+use super::{Action, Input, Kind, Message, Phase};
+use crate::blocks::SoftState;
 use crate::signal::send;
 use crate::transitions::Role;
 use crate::{Agent, Identification, Via};
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
 
@@ -15,9 +16,8 @@ crate::transitions! {
 }
 
 /// FMIPv6 at the gateway.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Anchor {
-    lifetime: Duration,
     bindings: BTreeMap<Addr, Binding>,
 }
 
@@ -26,13 +26,6 @@ struct Binding {
     care_of: Addr,
     id: Identification,
     until: Time,
-}
-
-impl Anchor {
-    /// An anchor without bindings.
-    pub fn new(params: &Params) -> Anchor {
-        Anchor { lifetime: params.binding.lifetime, bindings: BTreeMap::new() }
-    }
 }
 
 impl Role for Anchor {
@@ -63,7 +56,7 @@ impl Agent for Anchor {
                     out.push(Action::SetRoute { host, from: None, via: Via::Tunnel(care_of), watch: false });
                     out.push(Action::Note { host, phase: Phase::AnchorSwitched });
                 }
-                self.bindings.insert(host, Binding { care_of, id, until: now + self.lifetime });
+                self.bindings.insert(host, Binding { care_of, id, until: now + SoftState::USUAL.lifetime });
                 send(host, (host, id, Kind::BindingAcknowledge), out);
             }
             Input::Deadline => self.bindings.retain(|&host, binding| {

@@ -23,14 +23,7 @@ impl Protocol for Params {
             return Err(refusal.help("write \"source\", or \"none\" for reactive handovers"));
         }
         self.buffer.check()?;
-        self.binding.check("binding")?;
-        let times = [
-            ("stay_timeout", self.stay_timeout),
-            ("buffer_lifetime", self.buffer_lifetime),
-            ("tunnel_lifetime", self.tunnel_lifetime),
-            ("retransmit", self.retransmit),
-            ("retransmit_limit", self.retransmit_limit),
-        ];
+        let times = [("buffer_lifetime", self.buffer_lifetime), ("tunnel_lifetime", self.tunnel_lifetime)];
         check_times("", times)?;
         check_tree(topology)
     }
@@ -44,7 +37,7 @@ impl Protocol for Params {
         // The check ensures that there is one gateway, and a way to it from each cell.
         let Ok(Some(gateway)) = gateway(topology) else { return installed };
         let anchor = topology.address(gateway);
-        installed.place(anchor, Anchor::new(self));
+        installed.place(anchor, Anchor::default());
         for cell in &topology.cells {
             let at = topology.address(&cell.name);
             let phase = self.detection.phase(&cell.name, stream);

@@ -1,8 +1,10 @@
 //! The mobile host: announces its arrival, has its packets tunnelled, and updates its binding at the anchor.
 
-use super::{Action, Input, Kind, Message, Params, Phase};
+use super::{
+    Action, Input, Kind, Message, Params, Phase, RETRANSMIT, RETRANSMIT_LIMIT, RETRIES, STAY_TIMEOUT,
+};
 use crate::backoff::Backoff;
-use crate::blocks::{Detector, Found};
+use crate::blocks::{Detector, Found, SoftState};
 use crate::signal::send;
 use crate::transitions::Role;
 use crate::{Agent, Identification};
@@ -40,7 +42,6 @@ pub struct MobileHost {
 struct Signalling {
     address: Addr,
     anchor: Addr,
-    params: Params,
     /// Of the last message that began something.
     id: Identification,
 }
@@ -120,14 +121,14 @@ impl Signalling {
     }
 
     fn first_timer(&self, now: Time) -> Backoff {
-        Backoff::start(now, self.params.retransmit, self.params.retransmit_limit)
+        Backoff::start(now, RETRANSMIT, RETRANSMIT_LIMIT)
     }
 
     /// Sends what will be repeated until it is answered.
     fn ask(&mut self, to: Addr, kind: Kind, now: Time, out: &mut Vec<Action>) -> Option<Asked> {
         let message = Message::about(self.address, self.next_id(now), kind);
         out.push(Action::Send { to, message: message.clone() });
-        Some(Asked { to, message, timer: self.first_timer(now), left: self.params.retries })
+        Some(Asked { to, message, timer: self.first_timer(now), left: RETRIES })
     }
 
     /// Tells the access router that the host is there, and the anchor where it is.
@@ -174,7 +175,7 @@ impl Here {
         if to == self.router || self.expected.as_ref().is_some_and(|expected| expected.at == to) {
             return;
         }
-        let until = now + signalling.params.stay_timeout;
+        let until = now + STAY_TIMEOUT;
         self.expected = Some(Expected { at: to, acknowledged: false, until });
         let kind = Kind::FastBindingUpdate { to, from_new_link: false };
         self.update = signalling.ask(self.router, kind, now, out);
@@ -212,7 +213,7 @@ impl MobileHost {
     /// A host without an access router.
     pub fn new(address: Addr, anchor: Addr, params: &Params) -> MobileHost {
         MobileHost {
-            signalling: Signalling { address, anchor, params: params.clone(), id: Identification::default() },
+            signalling: Signalling { address, anchor, id: Identification::default() },
             detector: Detector::new(&params.detection),
             last: None,
             state: State::Away { unacknowledged: None, expected: None },
@@ -273,7 +274,7 @@ impl MobileHost {
                 here.expected.iter_mut().filter(|_| is_answer).for_each(|one| one.acknowledged = true);
             }
             (Kind::BindingAcknowledge, state) => {
-                let refresh = now + self.signalling.params.binding.refresh;
+                let refresh = now + SoftState::USUAL.refresh;
                 let is_first = state.acknowledge(*id, refresh);
                 if is_first {
                     self.note(Phase::Bound, out);

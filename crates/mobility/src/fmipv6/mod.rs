@@ -73,7 +73,7 @@
 //! passes it to the host.
 
 use crate::Domain;
-use crate::blocks::{Detection, HandoverBuffer, SoftState, Trigger};
+use crate::blocks::{Detection, HandoverBuffer, Trigger};
 use roamlab_engine::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,7 @@ mod tests;
 
 pub use access_router::AccessRouter;
 pub use anchor::Anchor;
-pub use message::{Kind, Sizes};
+pub use message::Kind;
 pub use mobile_host::MobileHost;
 pub use phase::Phase;
 
@@ -122,22 +122,10 @@ pub struct Params {
     pub trigger: Trigger,
     /// Buffering at the NAR until the una (flag U of the hi), or at the PAR until the fbu.
     pub buffer: HandoverBuffer,
-    /// A predicted host that has not moved this long after its first fbu withdraws it. Default 500 ms.
-    pub stay_timeout: Duration,
     /// Time after which packets that wait for a host that does not arrive are dropped. Default 1.5 s.
     pub buffer_lifetime: Duration,
     /// The tunnel from PAR to NAR ends this long after the fbu or hack that began it. Default 2 s.
     pub tunnel_lifetime: Duration,
-    /// The binding at the anchor.
-    pub binding: SoftState,
-    /// Repetitions of rtsolpr, fbu and hi. Default 3.
-    pub retries: u32,
-    /// First retransmission; each later one waits twice as long. Default 100 ms.
-    pub retransmit: Duration,
-    /// Longest time between two retransmissions; a first one that is longer stays. Default 1 s.
-    pub retransmit_limit: Duration,
-    /// Sizes of messages.
-    pub sizes: Sizes,
 }
 
 impl Default for Params {
@@ -147,14 +135,20 @@ impl Default for Params {
             detection: Detection::default(),
             trigger: Trigger::default(),
             buffer: HandoverBuffer::default(),
-            stay_timeout: Duration::from_millis(500),
             buffer_lifetime: Duration::from_millis(1_500),
             tunnel_lifetime: Duration::from_secs(2),
-            binding: SoftState::default(),
-            retries: 3,
-            retransmit: Duration::from_millis(100),
-            retransmit_limit: Duration::from_secs(1),
-            sizes: Sizes::default(),
         }
     }
 }
+
+/// A predicted host that has not moved this long after its first fbu withdraws it.
+const STAY_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Repetitions of rtsolpr, fbu and hi.
+const RETRIES: u32 = 3;
+
+/// First retransmission; each later one waits twice as long.
+const RETRANSMIT: Duration = Duration::from_millis(100);
+
+/// Longest time between two retransmissions; a first one that is longer stays.
+const RETRANSMIT_LIMIT: Duration = Duration::from_secs(1);

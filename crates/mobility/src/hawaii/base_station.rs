@@ -6,8 +6,8 @@
 use super::message::Ends;
 use super::refresher::Refresher;
 use super::tree_position::TreePosition;
-use super::{Action, Input, Kind, Message, Params, Phase, Scheme};
-use crate::blocks::Beacons;
+use super::{Action, Input, Kind, Message, Params, Phase, RETRANSMISSIONS, Scheme};
+use crate::blocks::{Beacons, PRUNE_TIMER};
 use crate::signal::{broadcast, send};
 use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger, Via};
@@ -161,8 +161,7 @@ impl BaseStation {
     }
 
     fn first_retransmission(&self, now: Time) -> Option<(Time, u32)> {
-        let count = self.params.retransmissions;
-        (count > 0).then_some((now + self.params.retransmit, count))
+        Some((now + self.params.retransmit, RETRANSMISSIONS))
     }
 
     /// Sends what has not been answered.
@@ -212,7 +211,7 @@ impl BaseStation {
                 member.registered = (member.state == State::Serving).then_some(member.until);
                 member.state = State::Left;
                 member.pending.clear();
-                member.until = now + self.params.release.prune_timer;
+                member.until = now + PRUNE_TIMER;
                 member.buffering = keeps;
                 if keeps {
                     out.push(Action::StartBuffering { host });

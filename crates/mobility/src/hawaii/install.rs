@@ -2,7 +2,7 @@
 
 use super::tree_position::TreePosition;
 use super::{BaseStation, Hawaii, Kind, MobileHost, Params, Phase, Router, Scheme};
-use crate::blocks::{AccessTree, BufferPlace, Release, check_times, check_tree, check_unused, gateway};
+use crate::blocks::{AccessTree, BufferPlace, check_times, check_tree, gateway};
 use crate::{Buffering, Installation, Keeps, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng};
 use roamlab_packet::Addr;
@@ -16,15 +16,8 @@ impl Protocol for Params {
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         self.detection.check()?;
         self.buffer.check()?;
-        self.release.check()?;
-        let delay = (&self.release.prune_delay, &Release::default().prune_delay);
-        check_unused("release.prune_delay", delay, "remove this: `bicast` ends the old way")?;
         self.entries.check("entries")?;
-        let times = [
-            ("bicast", self.bicast),
-            ("retransmit", self.retransmit),
-            ("retransmit_limit", self.retransmit_limit),
-        ];
+        let times = [("bicast", self.bicast), ("retransmit", self.retransmit)];
         check_times("", times)?;
         if self.scheme.forwards() && self.buffer.at == BufferPlace::New {
             let refusal = Refusal::at(

@@ -3,7 +3,7 @@
 //!
 //! An acknowledge of an earlier registration has no effect.
 
-use super::{Action, Input, Kind, Message, Params, Phase};
+use super::{Action, Input, Kind, Message, Params, Phase, RETRANSMIT_LIMIT};
 use crate::Agent;
 use crate::blocks::{Detector, Found, Registration};
 use crate::signal::send;
@@ -39,7 +39,7 @@ impl MobileHost {
             address,
             detector: Detector::new(&params.detection),
             params: params.clone(),
-            registration: Registration::new((params.retransmit, params.retransmit_limit)),
+            registration: Registration::new((params.retransmit, RETRANSMIT_LIMIT)),
             renew: None,
         }
     }

@@ -65,7 +65,7 @@
 //! DEVIATION: no paging, and no handovers between domains: the home agent has no part.
 
 use crate::Domain;
-use crate::blocks::{BufferPlace, Detection, HandoverBuffer, Release, SoftState};
+use crate::blocks::{BufferPlace, Detection, HandoverBuffer, SoftState};
 use roamlab_engine::{Duration, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,7 @@ mod tests;
 mod tree_position;
 
 pub use base_station::BaseStation;
-pub use message::{Ends, Kind, Sizes};
+pub use message::{Ends, Kind};
 pub use mobile_host::MobileHost;
 pub use phase::Phase;
 pub use router::Router;
@@ -138,22 +138,18 @@ pub struct Params {
     pub ordered_switch: bool,
     /// How a host learns that it has moved.
     pub detection: Detection,
-    /// Release of what a handover leaves behind; the prune delay is not used, and another value than its default is refused.
-    pub release: Release,
     /// Soft state of entries and registrations.
     pub entries: SoftState,
-    /// A node refreshes all hosts in one message; otherwise in one for each. Default true.
-    pub aggregate_refresh: bool,
     /// First repetition of a registration, each later one waiting twice as long; repetition of path set-up messages.
     /// Default 100 ms.
     pub retransmit: Duration,
-    /// Longest time between two repetitions of a registration; a first one that is longer stays. Default 1 s.
-    pub retransmit_limit: Duration,
-    /// How often a base station repeats a path set-up message. Default 2.
-    pub retransmissions: u32,
-    /// Sizes of messages.
-    pub sizes: Sizes,
 }
+
+/// Longest time between two repetitions of a registration; a first one that is longer stays.
+const RETRANSMIT_LIMIT: Duration = Duration::from_secs(1);
+
+/// How often a base station repeats a path set-up message.
+const RETRANSMISSIONS: u32 = 2;
 
 impl Default for Params {
     fn default() -> Self {
@@ -164,13 +160,8 @@ impl Default for Params {
             buffer: HandoverBuffer { at: BufferPlace::Old, ..HandoverBuffer::default() },
             ordered_switch: true,
             detection: Detection::default(),
-            release: Release::default(),
             entries: SoftState::default(),
-            aggregate_refresh: true,
             retransmit: Duration::from_millis(100),
-            retransmit_limit: Duration::from_secs(1),
-            retransmissions: 2,
-            sizes: Sizes::default(),
         }
     }
 }

@@ -11,7 +11,6 @@ pub struct Refresher {
     /// The next one towards the gateway, and when it gets the next refresh; `None`: there is none.
     next: Option<(Addr, Time)>,
     interval: Duration,
-    aggregate: bool,
 }
 
 impl Refresher {
@@ -20,7 +19,6 @@ impl Refresher {
         Refresher {
             next: uplink.map(|uplink| (uplink, Time::ZERO + phase)),
             interval: params.entries.refresh,
-            aggregate: params.aggregate_refresh,
         }
     }
 
@@ -35,18 +33,16 @@ impl Refresher {
         }
     }
 
-    /// Refreshes these hosts, in one message or in one for each.
+    /// Refreshes these hosts in one message.
     pub fn send(&self, hosts: Vec<(Addr, Identification)>, out: &mut Vec<Action>) {
         let Some((to, _)) = self.next else { return };
-        let size = if self.aggregate { hosts.len() } else { 1 };
-        for hosts in hosts.chunks(size.max(1)) {
-            let (host, id) = match *hosts {
-                [(host, id)] => (Some(host), id),
-                _ => (None, Identification::default()),
-            };
-            let message = Message { host, id, kind: Kind::Refresh { hosts: hosts.to_vec() } };
-            out.push(Action::Send { to, message });
-        }
+        let (host, id) = match *hosts {
+            [] => return,
+            [(host, id)] => (Some(host), id),
+            _ => (None, Identification::default()),
+        };
+        let message = Message { host, id, kind: Kind::Refresh { hosts } };
+        out.push(Action::Send { to, message });
     }
 
     /// When it is time.

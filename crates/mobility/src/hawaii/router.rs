@@ -8,6 +8,7 @@ use super::message::Ends;
 use super::refresher::Refresher;
 use super::tree_position::TreePosition;
 use super::{Action, Input, Kind, Message, Params, Phase, Scheme};
+use crate::blocks::PRUNE_TIMER;
 use crate::signal::send;
 use crate::transitions::Role;
 use crate::{Agent, Identification};
@@ -122,7 +123,7 @@ impl Router {
             out.push(Action::Note { host, phase: Phase::CrossOverSwitched });
             if self.params.holds_at_switch() && self.entries.way(host).is_some() {
                 out.push(Action::Note { host, phase: Phase::HoldBegun });
-                self.entries.hold(of, way, now + self.params.release.prune_timer, out);
+                self.entries.hold(of, way, now + PRUNE_TIMER, out);
             } else {
                 self.entries.set(of, way, now, out);
             }

@@ -188,7 +188,8 @@ impl ENodeB {
         }
         let bearer = Bearer::expecting(host, id, source, &self.rules, out);
         let validity = self.rules.conditional.as_ref().filter(|_| plan == Plan::Condition);
-        let until = now + validity.map_or(Duration::ZERO, |known| known.validity) + self.rules.timers.joining;
+        let until =
+            now + validity.map_or(Duration::ZERO, |_| self.rules.validity) + self.rules.timers.joining;
         let state = State::Prepared { source, until, granted: None, plan };
         self.hosts.insert(host, Context::new(id, state, bearer));
         out.push(Message::about(host, id, Kind::HandoverRequestAck).to(source));

@@ -1,7 +1,8 @@
 //! The roles at the nodes, the requirements of the parameters, and the capabilities that the protocol requests.
 
 use super::{
-    Core, ENodeB, Forwarding, Kind, LteX2, Mme, Params, PathSwitch, Phase, ServingGateway, UserEquipment,
+    Core, ENodeB, FORWARDING_OVERHEAD, Forwarding, Kind, LteX2, Mme, Params, PathSwitch, Phase,
+    ServingGateway, UserEquipment,
 };
 use crate::{Buffering, Installation, Keeps, Prediction, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng, Time};
@@ -20,7 +21,7 @@ impl Protocol for Params {
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         Params::check(self).map_err(|(field, message)| Refusal::at(field, message))?;
         let overheads =
-            [("tunnel_overhead", self.tunnel_overhead), ("forwarding_overhead", self.forwarding_overhead)];
+            [("tunnel_overhead", self.tunnel_overhead), ("forwarding_overhead", FORWARDING_OVERHEAD)];
         if let Some((part, overhead)) =
             overheads.iter().find(|(_, overhead)| overhead.0 > u64::from(u16::MAX))
         {
@@ -80,7 +81,7 @@ impl Protocol for Params {
             installed.place(address, UserEquipment::new(address, self));
         }
         installed.tunnel_overhead = Some(self.tunnel_overhead);
-        installed.forwarding_overhead = Some(self.forwarding_overhead);
+        installed.forwarding_overhead = Some(FORWARDING_OVERHEAD);
         installed.drops_duplicates = self.drop_duplicates && self.forwarding == Forwarding::Lossless;
         installed.discards_unknown = true;
         installed.delivers_to_self = true;

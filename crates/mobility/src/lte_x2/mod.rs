@@ -80,7 +80,7 @@
 //! ```
 //!
 //! ASSUMPTION: the source forwards when a target has reported success ("late data forwarding"), never before. A candidate
-//! that the host stops reporting stays until `conditional.validity` is over. A candidate does not wait in `timers.joining`
+//! that the host stops reporting stays for ten seconds. A candidate does not wait in `timers.joining`
 //! before that.
 //!
 //! # Recovery of lost messages
@@ -133,8 +133,9 @@ mod user_equipment;
 pub use crate::cellular::{Cancelled, Conditional, Forwarding, PathSwitch, Phase, Plan, Timers};
 pub use core::Core;
 pub use enodeb::ENodeB;
-pub use message::{Kind, Sizes};
+pub use message::Kind;
 pub use mme::Mme;
+use params::FORWARDING_OVERHEAD;
 pub use params::{Params, Prediction};
 pub use serving_gateway::ServingGateway;
 pub use user_equipment::UserEquipment;

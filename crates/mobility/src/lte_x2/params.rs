@@ -1,6 +1,5 @@
 //! Parameters of LTE handover over X2.
 
-use super::message::Sizes;
 use crate::cellular::{Cancelled, Conditional, Forwarding, MOST_CANDIDATES, PathSwitch, Rules, Timers};
 use crate::{Domain, EventA3};
 use roamlab_engine::{Bytes, Duration, Packets};
@@ -44,9 +43,6 @@ pub struct Params {
     /// The target sends forwarded packets first and direct ones after the end marker (TS 36.300 §10.1.2.3). Off: as
     /// they come. Default true (lte table I).
     pub reordering: bool,
-    /// Without an end marker direct packets wait this long after the last forwarded one. ASSUMPTION: an
-    /// implementation's value. Default 100 ms.
-    pub reordering_wait: Duration,
     /// End markers that the gateway sends on the old path, 1 to 1000. Default 1.
     pub end_markers: u32,
     /// The host drops packets that it has got already (PDCP, TS 36.323 §5.1.2). Default true.
@@ -69,8 +65,6 @@ pub struct Params {
     /// Bytes that a tunnel between gateway and base station adds; GTP-U over UDP and IPv4 has 36. ASSUMPTION: the
     /// paper's 1500 B are the packet on the wire. Default 0 B.
     pub tunnel_overhead: Bytes,
-    /// Bytes that a tunnel between base stations adds; with the PDCP number GTP-U has 44. Default 0 B.
-    pub forwarding_overhead: Bytes,
     /// The event that hosts report.
     pub measurement: EventA3,
     /// The host goes without a command to a prepared target that meets a second condition. Absent: it is
@@ -79,9 +73,14 @@ pub struct Params {
     pub conditional: Option<Conditional>,
     /// Timers.
     pub timers: Timers,
-    /// Sizes of messages.
-    pub sizes: Sizes,
 }
+
+/// Bytes that a tunnel between base stations adds; with the PDCP number GTP-U has 44.
+pub(super) const FORWARDING_OVERHEAD: Bytes = Bytes(0);
+
+/// Without an end marker direct packets wait this long after the last forwarded one. ASSUMPTION: an
+/// implementation's value.
+const REORDERING_WAIT: Duration = Duration::from_millis(100);
 
 impl Default for Params {
     fn default() -> Self {
@@ -96,7 +95,6 @@ impl Default for Params {
             forwarding: Forwarding::Lossless,
             mark: None,
             reordering: true,
-            reordering_wait: Duration::from_millis(100),
             end_markers: 1,
             drop_duplicates: true,
             status_report: true,
@@ -105,11 +103,9 @@ impl Default for Params {
             admission_limit: None,
             detach_time: Duration::from_millis(30),
             tunnel_overhead: Bytes(0),
-            forwarding_overhead: Bytes(0),
             measurement: EventA3::default(),
             conditional: None,
             timers: Timers::default(),
-            sizes: Sizes::default(),
         }
     }
 }
@@ -119,6 +115,10 @@ const MOST_END_MARKERS: u32 = 1000;
 
 /// Least time between two preambles: a subframe (TS 36.211 §5.7.1).
 const SHORTEST_REPETITION: Duration = Duration::from_millis(1);
+
+/// The source cancels candidates of a conditional handover to which the host has not gone after this. ASSUMPTION: the
+/// standards leave it to the implementation.
+const VALIDITY: Duration = Duration::from_secs(10);
 
 /// A prediction of a handover.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -142,9 +142,10 @@ impl Params {
             forwarding: self.forwarding,
             mark: self.mark,
             reordering: self.reordering,
-            reordering_wait: self.reordering_wait,
+            reordering_wait: REORDERING_WAIT,
             carry_marking_state: self.carry_marking_state,
             conditional: self.conditional.clone(),
+            validity: VALIDITY,
             timers: self.timers.clone(),
         }
     }
@@ -158,7 +159,6 @@ impl Params {
             self.timers;
         let Timers { random_access, rrc_retransmit, s1_retransmit, retransmit_limit, .. } = self.timers;
         let spans = [
-            ("reordering_wait", self.reordering_wait),
             ("prediction_timeout", self.prediction_timeout),
             ("timers.reloc_prep", reloc_prep),
             ("timers.reloc_overall", reloc_overall),
@@ -200,9 +200,6 @@ impl Params {
         let refuse = |field: &str, message: String| Err((format!("conditional.{field}"), message));
         if !(1..=MOST_CANDIDATES).contains(&conditional.candidates) {
             return refuse("candidates", format!("a host has 1 to {MOST_CANDIDATES} candidates: write 2"));
-        }
-        if conditional.validity == Duration::ZERO {
-            return refuse("validity", "this time cannot be zero: write for example \"10 s\"".into());
         }
         let event = conditional.event(&self.measurement);
         event.check().or_else(|(field, message)| refuse(field, message))?;

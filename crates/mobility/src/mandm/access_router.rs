@@ -5,7 +5,7 @@
 
 use super::graft::Graft;
 use super::{Action, Input, Kind, Message, Params, Phase};
-use crate::blocks::{Beacons, BufferPlace, TriggerBy};
+use crate::blocks::{Beacons, BufferPlace, PRUNE_TIMER, TriggerBy};
 use crate::signal::{broadcast, send};
 use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger, Newest, Via};
@@ -98,9 +98,9 @@ impl AccessRouter {
     /// The host's membership, which begins now if there is none.
     fn member(&mut self, host: Addr, state: State, now: Time, out: &mut Vec<Action>) -> &mut Member {
         let last = self.pruned.get(&host).copied().unwrap_or_default();
-        let (parent, params) = (self.parent, &self.params);
+        let parent = self.parent;
         self.members.entry(host).or_insert_with(|| Member {
-            graft: Graft::start(host, parent, last, (now, params), out),
+            graft: Graft::start(host, parent, last, now, out),
             state,
             buffering: false,
             until: None,
@@ -155,7 +155,7 @@ impl AccessRouter {
         if member.announce.is_none_or(|at| at > now) {
             return;
         }
-        member.announce = Some(now + Duration::from_nanos(self.params.release.prune_timer.as_nanos() / 2));
+        member.announce = Some(now + Duration::from_nanos(PRUNE_TIMER.as_nanos() / 2));
         let named = self.params.trigger.names(self.address, &self.set);
         self.trigger(host, &named, out);
     }
@@ -180,7 +180,7 @@ impl AccessRouter {
         if !self.newest.is_news(host, id) || serves {
             return;
         }
-        let until = now + self.params.release.prune_timer;
+        let until = now + PRUNE_TIMER;
         let keeps = self.params.buffer.is_at(BufferPlace::New);
         let member = self.member(host, State::Candidate, now, out);
         if member.state == State::Left && member.buffering {
@@ -200,14 +200,13 @@ impl AccessRouter {
 
     fn host_gone(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
         self.present.remove(&host);
-        let release = &self.params.release;
         let keeps = self.params.buffer.is_at(BufferPlace::Old);
         let Some(member) = self.members.get_mut(&host) else { return };
         if member.state != State::Serving {
             return;
         }
         member.state = State::Left;
-        let wait = if member.moved { release.prune_delay } else { release.prune_timer };
+        let wait = if member.moved { Duration::ZERO } else { PRUNE_TIMER };
         member.until = member.until.or(Some(now + wait));
         if keeps && !member.moved {
             member.buffering = true;
@@ -221,7 +220,7 @@ impl AccessRouter {
             return;
         }
         self.newest.is_news(host, id);
-        let (bicast, delay) = (self.params.redundancy.bicast, self.params.release.prune_delay);
+        let bicast = self.params.redundancy.bicast;
         let Some(member) = self.members.get_mut(&host) else { return };
         member.moved = true;
         member.announce = None;
@@ -235,7 +234,7 @@ impl AccessRouter {
         if bicast > Duration::ZERO {
             member.until = Some(now + bicast);
         } else if member.state != State::Serving {
-            member.until = Some(now + delay);
+            member.until = Some(now);
         }
     }
 

@@ -1,10 +1,11 @@
 //! A node's membership in a host's tree: it joins towards the border router until that is acknowledged, and refreshes.
 
-use super::{Action, Kind, Params};
+use super::{Action, Kind, RETRANSMIT, RETRANSMIT_LIMIT};
 use crate::Identification;
 use crate::backoff::Backoff;
+use crate::blocks::SoftState;
 use crate::signal::send;
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
 /// The near end of a branch.
@@ -19,29 +20,18 @@ pub struct Graft {
     acknowledged: bool,
     /// A join has been acknowledged once.
     on_tree: bool,
-    retransmit: (Duration, Duration),
-    refresh: Duration,
 }
 
 impl Graft {
     /// Sends the first join; `last` is the identification of the last word about this host to the parent.
-    pub fn start(
-        host: Addr,
-        parent: Addr,
-        last: Identification,
-        (now, params): (Time, &Params),
-        out: &mut Vec<Action>,
-    ) -> Graft {
-        let retransmit = (params.retransmit, params.retransmit_limit);
+    pub fn start(host: Addr, parent: Addr, last: Identification, now: Time, out: &mut Vec<Action>) -> Graft {
         let graft = Graft {
             host,
             parent,
             id: last.newer(now),
-            timer: Backoff::start(now, retransmit.0, retransmit.1),
+            timer: Backoff::start(now, RETRANSMIT, RETRANSMIT_LIMIT),
             acknowledged: false,
             on_tree: false,
-            retransmit,
-            refresh: params.tree.refresh,
         };
         graft.send(Kind::Join, graft.id, out);
         graft
@@ -58,7 +48,7 @@ impl Graft {
             return false;
         }
         self.acknowledged = true;
-        self.timer.at = now + self.refresh;
+        self.timer.at = now + SoftState::USUAL.refresh;
         !std::mem::replace(&mut self.on_tree, true)
     }
 
@@ -69,7 +59,7 @@ impl Graft {
         }
         if std::mem::take(&mut self.acknowledged) {
             self.id = self.id.newer(now);
-            self.timer = Backoff::start(now, self.retransmit.0, self.retransmit.1);
+            self.timer = Backoff::start(now, RETRANSMIT, RETRANSMIT_LIMIT);
         } else {
             self.timer = self.timer.again(now);
         }

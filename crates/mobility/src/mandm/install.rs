@@ -1,7 +1,7 @@
 //! The roles at the nodes, and the capabilities that the protocol requests.
 
 use super::{AccessRouter, Kind, Mandm, MobileHost, Params, Phase, Router};
-use crate::blocks::{AccessTree, check_times, check_tree, gateway};
+use crate::blocks::{AccessTree, check_tree, gateway};
 use crate::{Installation, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng};
 
@@ -12,10 +12,6 @@ impl Protocol for Params {
         self.detection.check()?;
         self.trigger.check(topology)?;
         self.buffer.check()?;
-        self.release.check()?;
-        self.tree.check("tree")?;
-        let times = [("retransmit", self.retransmit), ("retransmit_limit", self.retransmit_limit)];
-        check_times("", times)?;
         check_tree(topology)
     }
 
@@ -39,7 +35,7 @@ impl Protocol for Params {
                     self.buffer.buffering(),
                 );
             } else {
-                installed.place(at, Router::new(parent, self));
+                installed.place(at, Router::new(parent));
             }
         }
         for host in &topology.hosts {

@@ -2,7 +2,7 @@
 //!
 //! An acknowledge of an earlier attach has no effect.
 
-use super::{Action, Input, Kind, Message, Params, Phase};
+use super::{Action, Input, Kind, Message, Params, Phase, RETRANSMIT, RETRANSMIT_LIMIT};
 use crate::Agent;
 use crate::blocks::{Detector, Found, Registration};
 use crate::signal::send;
@@ -34,7 +34,7 @@ impl MobileHost {
         MobileHost {
             address,
             detector: Detector::new(&params.detection),
-            attach: Registration::new((params.retransmit, params.retransmit_limit)),
+            attach: Registration::new((RETRANSMIT, RETRANSMIT_LIMIT)),
         }
     }
 

@@ -52,7 +52,7 @@
 //! DEVIATION: one border router per host; a tree has no rendezvous with others.
 
 use crate::Domain;
-use crate::blocks::{Detection, HandoverBuffer, Redundancy, Release, SoftState, Trigger};
+use crate::blocks::{Detection, HandoverBuffer, Redundancy, Trigger};
 use roamlab_engine::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ mod router;
 mod tests;
 
 pub use access_router::AccessRouter;
-pub use message::{Kind, Sizes};
+pub use message::Kind;
 pub use mobile_host::MobileHost;
 pub use phase::Phase;
 pub use router::Router;
@@ -90,7 +90,7 @@ crate::roles! {
 }
 
 /// M&M: parameters of all roles.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
     /// The part of the network that it is about; absent: all.
@@ -104,31 +104,10 @@ pub struct Params {
     pub redundancy: Redundancy,
     /// Buffering while the host changes cells.
     pub buffer: HandoverBuffer,
-    /// Release of branches and buffers.
-    pub release: Release,
-    /// Soft state of branches.
-    pub tree: SoftState,
-    /// First retransmission of an attach and of a join; each later one waits twice as long. Default 100 ms.
-    pub retransmit: Duration,
-    /// Longest time between two retransmissions; a first one that is longer stays. Default 1 s.
-    pub retransmit_limit: Duration,
-    /// Sizes of messages.
-    pub sizes: Sizes,
 }
 
-impl Default for Params {
-    fn default() -> Self {
-        Params {
-            domain: Domain::default(),
-            detection: Detection::default(),
-            trigger: Trigger::default(),
-            redundancy: Redundancy::default(),
-            buffer: HandoverBuffer::default(),
-            release: Release::default(),
-            tree: SoftState::default(),
-            retransmit: Duration::from_millis(100),
-            retransmit_limit: Duration::from_secs(1),
-            sizes: Sizes::default(),
-        }
-    }
-}
+/// First retransmission of an attach and of a join; each later one waits twice as long.
+const RETRANSMIT: Duration = Duration::from_millis(100);
+
+/// Longest time between two retransmissions; a first one that is longer stays.
+const RETRANSMIT_LIMIT: Duration = Duration::from_secs(1);

@@ -3,8 +3,8 @@
 //! A message that is older than the last one about a branch has no effect.
 
 use super::graft::Graft;
-use super::{Action, Input, Kind, Message, Params, Phase};
-use crate::blocks::{Refreshed, SoftRoutes};
+use super::{Action, Input, Kind, Message, Phase, RETRANSMIT};
+use crate::blocks::{Refreshed, SoftRoutes, SoftState};
 use crate::signal::send;
 use crate::transitions::Role;
 use crate::{Agent, Direction, Identification, Via};
@@ -32,7 +32,6 @@ crate::transitions! {
 pub struct Router {
     /// The next one towards the border router; `None`: it is the border router.
     parent: Option<Addr>,
-    params: Params,
     branches: SoftRoutes,
     grafts: BTreeMap<Addr, Graft>,
     /// Of the last prune about each host.
@@ -43,10 +42,9 @@ pub struct Router {
 
 impl Router {
     /// A router without branches below `parent`.
-    pub fn new(parent: Option<Addr>, params: &Params) -> Router {
+    pub fn new(parent: Option<Addr>) -> Router {
         Router {
             parent,
-            params: params.clone(),
             branches: SoftRoutes::default(),
             grafts: BTreeMap::new(),
             pruned: BTreeMap::new(),
@@ -56,7 +54,7 @@ impl Router {
 
     fn join(&mut self, host: Addr, child: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
         let first = self.branches.of(host).next().is_none();
-        let until = now + self.params.tree.lifetime;
+        let until = now + SoftState::USUAL.lifetime;
         match self.branches.refresh(host, child, id, until) {
             Refreshed::Stale => return,
             Refreshed::Known => {}
@@ -69,11 +67,7 @@ impl Router {
         }
         if let Some(parent) = self.parent {
             let last = self.pruned.get(&host).copied().unwrap_or_default();
-            let params = &self.params;
-            let graft = self
-                .grafts
-                .entry(host)
-                .or_insert_with(|| Graft::start(host, parent, last, (now, params), out));
+            let graft = self.grafts.entry(host).or_insert_with(|| Graft::start(host, parent, last, now, out));
             if !graft.is_on_tree() {
                 self.waiting.insert((host, child), id);
                 return;
@@ -108,7 +102,7 @@ impl Router {
 
     /// The next one up has not heard that there are no branches, unless the packet was on its way before the prune.
     fn prune_again(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
-        let wait = self.params.retransmit;
+        let wait = RETRANSMIT;
         let pruned = self.pruned.get_mut(&host).filter(|id| now >= Time::from_nanos(id.0) + wait);
         if let Some((parent, id)) = self.parent.zip(pruned) {
             *id = id.newer(now);

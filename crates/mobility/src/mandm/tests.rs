@@ -13,13 +13,8 @@ fn parameters_are_read_with_units_and_unknown_fields_are_refused() -> Result<(),
         |text: &str| -> Result<_, serde_json::Error> { Ok(lab::refused(&read(text)?, &Topology::default())) };
     assert_eq!(refused("{}")?, None);
     for (text, field) in [
-        (r#"{"retransmit": "0 ms"}"#, "retransmit"),
-        (r#"{"tree": {"lifetime": "5 s"}}"#, "tree.lifetime"),
-        (r#"{"detection": {"lost_beacons": 0}}"#, "detection.lost_beacons"),
         (r#"{"trigger": {"missing": 2.0}}"#, "trigger.missing"),
         (r#"{"buffer": {"longest_wait": "0 ms"}}"#, "buffer.longest_wait"),
-        (r#"{"release": {"prune_timer": "0 ms"}}"#, "release.prune_timer"),
-        (r#"{"sizes": {"join": "0 B"}}"#, "sizes.join"),
     ] {
         assert_eq!(refused(text)?.as_deref(), Some(field));
     }

@@ -1,6 +1,6 @@
 //! The correspondent: tunnels to the care-of address of its binding.
 
-use super::{Action, Input, Kind, Message, Params, Phase};
+use super::{Action, Input, Kind, Message, Params, Phase, WARNING_INTERVAL};
 use crate::signal::send;
 use crate::transitions::Role;
 use crate::{Agent, Identification, Via};
@@ -76,7 +76,7 @@ impl Correspondent {
         if let Watch::Packets { next_request } = &mut binding.watch
             && *next_request <= now
         {
-            *next_request = now + self.params.warning_interval;
+            *next_request = now + WARNING_INTERVAL;
             send(binding.home_agent, (host, binding.identification, Kind::BindingRequest), out);
         }
     }

@@ -10,7 +10,10 @@
 //! was reported to the host (code 78). Otherwise no host would register whose home agent is farther away than that time.
 
 use super::visitor::{Host, Location};
-use super::{Action, Input, Kind, Message, Params, Phase};
+use super::{
+    Action, Input, Kind, Message, PENDING_TIMEOUT, Params, Phase, UPDATE_RETRANSMIT, UPDATE_RETRANSMIT_LIMIT,
+    WARNING_INTERVAL,
+};
 use crate::backoff::Backoff;
 use crate::signal::send;
 use crate::transitions::Role;
@@ -117,7 +120,7 @@ impl ForeignAgent {
             Location::Here { pending: Some((first, _)), .. } | Location::GivenUp { first, .. } => first,
             _ => identification,
         };
-        let pending = Some((first, now + self.params.pending_timeout));
+        let pending = Some((first, now + PENDING_TIMEOUT));
         entry.identification = Some(identification);
         match previous_place {
             Location::Here { base_station: old, confirmed, .. } => {
@@ -153,11 +156,7 @@ impl ForeignAgent {
             let update = Update {
                 identification: request.identification,
                 lifetime: request.lifetime,
-                retransmit: Backoff::start(
-                    now,
-                    self.params.update_retransmit,
-                    self.params.update_retransmit_limit,
-                ),
+                retransmit: Backoff::start(now, UPDATE_RETRANSMIT, UPDATE_RETRANSMIT_LIMIT),
             };
             self.updates.insert((request.host, previous), update);
             out.push(self.update(request.host, previous, update));
@@ -265,7 +264,7 @@ impl ForeignAgent {
         if now < *allowed {
             return;
         }
-        *allowed = now + self.params.warning_interval;
+        *allowed = now + WARNING_INTERVAL;
         send(home_agent, (host, Identification::default(), Kind::BindingWarning { target: source }), out);
     }
 

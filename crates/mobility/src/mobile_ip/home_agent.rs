@@ -3,7 +3,10 @@
 //! Registrations, warnings and packets cause updates to a correspondent. It gets at most one per warning interval,
 //! unless the binding has changed. A binding request is always answered.
 
-use super::{Action, Input, Kind, Message, Params, Phase, ReplyCode};
+use super::{
+    Action, CORRESPONDENT_RETRANSMIT, Input, Kind, Message, Params, Phase, RETRANSMIT_LIMIT, ReplyCode,
+    WARNING_INTERVAL,
+};
 use crate::backoff::Backoff;
 use crate::signal::send;
 use crate::transitions::Role;
@@ -110,12 +113,12 @@ impl HomeAgent {
             return;
         };
         let told_now = known.told.is_some_and(|(identification, at)| {
-            identification == binding.identification && now < at + self.params.warning_interval
+            identification == binding.identification && now < at + WARNING_INTERVAL
         });
         if self.params.route_optimisation && !told_now {
             known.sent = 0;
-            let first = self.params.correspondent_retransmit;
-            known.retransmit = Some(Backoff::start(now, first, self.params.retransmit_limit));
+            let first = CORRESPONDENT_RETRANSMIT;
+            known.retransmit = Some(Backoff::start(now, first, RETRANSMIT_LIMIT));
             self.send_update(host, correspondent, now, out);
         }
     }

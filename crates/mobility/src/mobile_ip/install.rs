@@ -1,5 +1,6 @@
 //! The roles at the nodes, the requirements of the parameters, and the capabilities that the protocol requests.
 
+use super::message::SIZES;
 use super::{
     BaseStation, BufferParams, Correspondent, ForeignAgent, HomeAgent, Kind, MobileHost, MobileIp, Params,
     Phase, RoTrigger,
@@ -62,7 +63,7 @@ impl Protocol for Params {
         for cell in &topology.cells {
             let (router, address) = (topology.address(&cell.router), topology.address(&cell.name));
             stations.entry(&cell.router).or_default().push(address);
-            let latency = cell.rate.transmission_time(self.sizes.beacon, &mut 0) + cell.delay;
+            let latency = cell.rate.transmission_time(SIZES.beacon, &mut 0) + cell.delay;
             let phase = phase(format!("{}/beacon", cell.name), self.beacon_interval);
             let role = BaseStation::new(router, phase, latency, self).into();
             installed.roles.push(Placement {

@@ -30,19 +30,9 @@ const UDP_IP: u64 = 28;
 /// Previous foreign agent notification extension with its authenticator.
 const PFANE: u64 = 30;
 
-impl Sizes {
-    /// Authentication extension: type, length, SPI, 128-bit authenticator (RFC 5944 §3.5).
-    const fn authenticator(&self) -> u64 {
-        if self.authentication { 22 } else { 0 }
-    }
-}
-
 crate::messages! {
     /// Sizes that the sources leave open.
-    Sizes as sizes with
-        /// Registration requests and replies and binding updates carry an authentication extension of 22 B. Default
-        /// false.
-        authentication;
+    Sizes as sizes;
 
     /// Base station → all: this cell is here. Much shorter than an advertisement, sent much more often
     /// (\[mblue\] §II).
@@ -80,14 +70,14 @@ crate::messages! {
         /// knows from the link.
         base_station: Addr,
     } "registration-request"
-        total 24 + UDP_IP + PFANE * previous.len() as u64 + sizes.authenticator();
+        total 24 + UDP_IP + PFANE * previous.len() as u64;
     /// Home agent → foreign agent → mobile host (RFC 5944 §3.4).
     RegistrationReply {
         /// Accepted or why not.
         code: ReplyCode,
         /// The lifetime granted.
         lifetime: Duration,
-    } "registration-reply" total 20 + UDP_IP + sizes.authenticator();
+    } "registration-reply" total 20 + UDP_IP;
     /// Old foreign agent → old base station: forward the host's buffer to me (\[mblue\] fig. 3). A link-layer control
     /// message that carries the host's link-layer address.
     Forward "forward" total sizes.local.0;
@@ -105,7 +95,7 @@ crate::messages! {
         care_of: Addr,
         /// For how long.
         lifetime: Duration,
-    } "binding-update" total 20 + UDP_IP + sizes.authenticator();
+    } "binding-update" total 20 + UDP_IP;
     /// The answer to a binding update, which always has flag A.
     BindingAcknowledge "binding-acknowledge" total 16 + UDP_IP;
 }

@@ -8,7 +8,10 @@
 //! All other inputs have no effect: a reply to a request of an earlier registration, a beacon when there is no need for one, any message
 //! from another cell. Its base station is the one that it has received last, even while it is in an older cell too.
 
-use super::{Action, BeaconTiming, Input, Kind, Message, Params, Phase};
+use super::{
+    Action, BeaconTiming, Input, Kind, Message, Params, Phase, REGISTRATION_PROCESSING,
+    REGISTRATION_RETRANSMIT, RETRANSMIT_LIMIT,
+};
 use crate::backoff::Backoff;
 use crate::identification::Requests;
 use crate::signal::send;
@@ -102,10 +105,10 @@ impl MobileHost {
     fn registration_timer(&self, now: Time) -> Backoff {
         let round_trips = match self.round_trip {
             Duration::ZERO => Duration::ZERO,
-            round_trip => round_trip * 2 + self.params.registration_processing,
+            round_trip => round_trip * 2 + REGISTRATION_PROCESSING,
         };
-        let wait = self.params.registration_retransmit.max(round_trips);
-        Backoff::start(now, wait, self.params.retransmit_limit)
+        let wait = REGISTRATION_RETRANSMIT.max(round_trips);
+        Backoff::start(now, wait, RETRANSMIT_LIMIT)
     }
 
     fn solicitation(&self, base_station: Addr) -> Action {

@@ -75,9 +75,13 @@ pub use base_station::BaseStation;
 pub use correspondent::Correspondent;
 pub use foreign_agent::ForeignAgent;
 pub use home_agent::HomeAgent;
-pub use message::{Kind, ReplyCode, Sizes};
+pub use message::{Kind, ReplyCode};
 pub use mobile_host::MobileHost;
 pub use params::{BeaconTiming, BufferAt, BufferParams, Params, RoTrigger};
+use params::{
+    CORRESPONDENT_RETRANSMIT, PENDING_TIMEOUT, REGISTRATION_PROCESSING, REGISTRATION_RETRANSMIT,
+    RETRANSMIT_LIMIT, UPDATE_RETRANSMIT, UPDATE_RETRANSMIT_LIMIT, WARNING_INTERVAL,
+};
 pub use phase::Phase;
 
 /// A message of the protocol.

@@ -1,6 +1,5 @@
 //! Parameters of Mobile IP.
 
-use super::message::Sizes;
 use crate::{BufferDrop, BufferFlush, Domain};
 use roamlab_engine::{Duration, Packets};
 use roamlab_packet::Dscp;
@@ -41,40 +40,45 @@ pub struct Params {
     pub registration_lifetime: Duration,
     /// The host registers again this long before its registration ends. Default 30 s.
     pub renewal_margin: Duration,
-    /// Least time to the first retransmission of a registration request; each later one waits twice as long (RFC 5944
-    /// §3.6.3). Default 1 s.
-    pub registration_retransmit: Duration,
-    /// Allowance for processing in the first wait, on top of twice the round trip to the home agent as the
-    /// host's last registration measured it (RFC 5944 §3.6.3). A host's first registration knows no round
-    /// trip. Default 100 ms.
-    pub registration_processing: Duration,
-    /// A foreign agent gives a registration up after this time without an answer (code 78). A late answer counts, as long
-    /// as the lifetime asked for. Default 7 s.
-    pub pending_timeout: Duration,
-    /// First retransmission of a binding update to the old agent, and of the forward message; each later one waits
-    /// twice as long. Default 200 ms.
-    pub update_retransmit: Duration,
-    /// First retransmission of a binding update to a correspondent; each later one waits twice as long. Default 1 s.
-    pub correspondent_retransmit: Duration,
-    /// Longest time between two retransmissions of a registration request or of a binding update to a correspondent;
-    /// a first one that is longer stays. RFC 5944 §3.6.3 lets requests double up to the lifetime asked for. ASSUMPTION:
-    /// 8 s, so that an agent has given a request up (`pending_timeout`) before a late one comes. Default 8 s.
-    pub retransmit_limit: Duration,
-    /// The same of binding updates to the old agent and of the forward message. ASSUMPTION: the drafts leave it open;
-    /// 2 s, the hold time of buffers. Default 2 s.
-    pub update_retransmit_limit: Duration,
-    /// Least time between two binding warnings, two binding requests, and two unchanged binding updates about the
-    /// same host and correspondent. Default 1 s.
-    pub warning_interval: Duration,
     /// Longest lifetime of a correspondent's binding. Default 60 s.
     pub binding_lifetime: Duration,
     /// A correspondent that still uses its binding asks for a new one this long before it ends. Default 5 s.
     pub binding_request_margin: Duration,
     /// Buffering of a departed host's packets.
     pub buffer: BufferParams,
-    /// Sizes of messages.
-    pub sizes: Sizes,
 }
+
+/// Least time to the first retransmission of a registration request; each later one waits twice as long (RFC 5944
+/// §3.6.3).
+pub(super) const REGISTRATION_RETRANSMIT: Duration = Duration::from_secs(1);
+
+/// Allowance for processing in the first wait, on top of twice the round trip to the home agent as the host's last
+/// registration measured it (RFC 5944 §3.6.3). A host's first registration knows no round trip.
+pub(super) const REGISTRATION_PROCESSING: Duration = Duration::from_millis(100);
+
+/// A foreign agent gives a registration up after this time without an answer (code 78). A late answer counts, as
+/// long as the lifetime asked for.
+pub(super) const PENDING_TIMEOUT: Duration = Duration::from_secs(7);
+
+/// First retransmission of a binding update to the old agent, and of the forward message; each later one waits
+/// twice as long.
+pub(super) const UPDATE_RETRANSMIT: Duration = Duration::from_millis(200);
+
+/// First retransmission of a binding update to a correspondent; each later one waits twice as long.
+pub(super) const CORRESPONDENT_RETRANSMIT: Duration = Duration::from_secs(1);
+
+/// Longest time between two retransmissions of a registration request or of a binding update to a correspondent; a
+/// first one that is longer stays. RFC 5944 §3.6.3 lets requests double up to the lifetime asked for. ASSUMPTION: 8
+/// s, so that an agent has given a request up before a late one comes.
+pub(super) const RETRANSMIT_LIMIT: Duration = Duration::from_secs(8);
+
+/// The same of binding updates to the old agent and of the forward message. ASSUMPTION: the drafts leave it open; 2
+/// s, the hold time of buffers.
+pub(super) const UPDATE_RETRANSMIT_LIMIT: Duration = Duration::from_secs(2);
+
+/// Least time between two binding warnings, two binding requests, and two unchanged binding updates about the same
+/// host and correspondent.
+pub(super) const WARNING_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Default for Params {
     fn default() -> Self {
@@ -90,18 +94,9 @@ impl Default for Params {
             solicitation: false,
             registration_lifetime: Duration::from_secs(300),
             renewal_margin: Duration::from_secs(30),
-            registration_retransmit: Duration::from_secs(1),
-            registration_processing: Duration::from_millis(100),
-            pending_timeout: Duration::from_secs(7),
-            update_retransmit: Duration::from_millis(200),
-            correspondent_retransmit: Duration::from_secs(1),
-            retransmit_limit: Duration::from_secs(8),
-            update_retransmit_limit: Duration::from_secs(2),
-            warning_interval: Duration::from_secs(1),
             binding_lifetime: Duration::from_secs(60),
             binding_request_margin: Duration::from_secs(5),
             buffer: BufferParams::default(),
-            sizes: Sizes::default(),
         }
     }
 }
@@ -119,12 +114,6 @@ impl Params {
             ("beacon_interval", self.beacon_interval),
             ("advertisement_interval", self.advertisement_interval),
             ("registration_lifetime", self.registration_lifetime),
-            ("registration_retransmit", self.registration_retransmit),
-            ("pending_timeout", self.pending_timeout),
-            ("update_retransmit", self.update_retransmit),
-            ("correspondent_retransmit", self.correspondent_retransmit),
-            ("retransmit_limit", self.retransmit_limit),
-            ("update_retransmit_limit", self.update_retransmit_limit),
             ("binding_lifetime", self.binding_lifetime),
             ("buffer.hold", self.buffer.hold),
             ("buffer.longest_wait", self.buffer.longest_wait.unwrap_or(self.buffer.hold)),

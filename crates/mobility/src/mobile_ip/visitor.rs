@@ -7,7 +7,7 @@
 //! | departed, no detour | tunnel to the new agent | tunnel to the new agent |
 //! | here, moved within this agent, detour on | its old base station | its base station |
 
-use super::{Action, Kind, Message, Params, ReplyCode};
+use super::{Action, Kind, Message, Params, ReplyCode, UPDATE_RETRANSMIT, UPDATE_RETRANSMIT_LIMIT};
 use crate::backoff::Backoff;
 use crate::signal::send;
 use crate::{Identification, Via};
@@ -97,7 +97,7 @@ impl Host {
             self.diverted.insert(old);
             self.drain = Some(Drain {
                 base_station: old,
-                forward: Some(Backoff::start(now, params.update_retransmit, params.update_retransmit_limit)),
+                forward: Some(Backoff::start(now, UPDATE_RETRANSMIT, UPDATE_RETRANSMIT_LIMIT)),
                 give_up: until,
                 detour_until: params.buffer.detour.then_some(until),
             });

@@ -11,7 +11,7 @@ use roamlab_engine::{Bytes, Duration, Packets};
 use roamlab_mobility::{MobilitySpec, Tunnels, matches};
 use roamlab_qdisc::{Parameters, QueueSpec};
 use roamlab_radio::{CorrelatedLoss, LossSpec, MediumSpec, PlanSpec, Scan, Visit};
-use roamlab_tcp::Profile;
+use roamlab_tcp::ProfileName;
 use roamlab_traffic::AppSpec;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -186,8 +186,8 @@ fn of_record(scenario: &Scenario) -> Vec<Vec<Problem>> {
         }
     }
     // The usual profile is what all scenarios begin with.
-    let reads = || scenario.flows.iter().any(|flow| flow.transport.reads_profile());
-    if scenario.run.profile != Profile::default() && !scenario.flows.is_empty() && !reads() {
+    let reads = || scenario.flows.iter().any(|flow| flow.transport.profile(scenario.profiles()).is_some());
+    if scenario.run.profile != ProfileName::default() && !scenario.flows.is_empty() && !reads() {
         let problem = Problem::at("run.profile", "no flow is one of our TCP: nothing reads this");
         found.push(vec![problem.help("write `transport = { kind = \"tcp\" }` in a flow, or leave this out")]);
     }
@@ -251,12 +251,12 @@ fn code_points(scenario: &Scenario) -> BTreeSet<u64> {
 
 /// Whether a sender of the scenario hears of congestion by marks.
 fn hears_marks(scenario: &Scenario) -> bool {
-    scenario.flows.iter().any(|flow| flow.transport.may_use_ecn(scenario.run.profile))
+    scenario.flows.iter().any(|flow| flow.transport.may_use_ecn(scenario.profiles()))
 }
 
 /// Whether a flow's packets may have ECT(1): our Prague, or any control of the kernel.
 fn has_l4s(scenario: &Scenario) -> bool {
-    scenario.flows.iter().any(|flow| flow.transport.may_send_ect1(scenario.run.profile))
+    scenario.flows.iter().any(|flow| flow.transport.may_send_ect1(scenario.profiles()))
 }
 
 /// The largest IP datagram.

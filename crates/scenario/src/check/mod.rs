@@ -21,6 +21,7 @@ mod ordered;
 mod outlast;
 mod path_change;
 mod prepared;
+mod profiles;
 mod queues;
 mod radio;
 mod senseless;
@@ -71,6 +72,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     check_hosts(scenario, &routers)?;
     mobility::check(scenario, &routers)?;
     radio::check(scenario)?;
+    profiles::check(scenario)?;
     check_flows(scenario, &routers)?;
     check_faults(scenario)?;
     check_record(scenario)?;
@@ -307,16 +309,17 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
         if let Err((part, message)) = flow.app.validate() {
             return Err(Problem::told(field(&format!("app.{part}")), &message));
         }
-        check_transport(scenario, flow).map_err(|(part, message)| Problem::told(field(&part), &message))?;
+        check_transport(scenario, index, flow)?;
         path_change::check(scenario, flow, &field)?;
     }
     Ok(())
 }
 
 /// The build has the transport, it carries the application's data, and its fields are right.
-fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, String)> {
+fn check_transport(scenario: &Scenario, index: usize, flow: &FlowSpec) -> Result<(), Problem> {
     let transport = &flow.transport;
-    let at = |field: &'static str| move |message: &str| (field.to_owned(), message.to_owned());
+    let at =
+        |field: &'static str| move |message: &str| Problem::told(format!("flows[{index}].{field}"), message);
     let data = match &flow.app {
         app if app.is_datagrams() => Data::Datagrams,
         AppSpec::Ftp(_) => Data::File,
@@ -325,29 +328,32 @@ fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, 
     };
     transport.check_build().map_err(at("transport.kind"))?;
     transport.check_data(data).map_err(at("app.kind"))?;
-    let segment = transport.check(scenario.run.profile);
-    let segment = segment.map_err(|(part, message)| (format!("transport.{part}"), message))?;
+    let segment = transport.check(scenario.profiles());
+    let refused =
+        |(part, message): (&str, String)| Problem::told(profiles::place(scenario, index, part), &message);
+    let segment = segment.map_err(refused)?;
     let mut versions = scenario.flows.iter().filter_map(|flow| flow.transport.stack_version());
     if let Some(own) = transport.stack_version()
         && let Some(other) = versions.find(|&version| version != own)
     {
         let message = format!("a run has one kernel, and another flow names {other}: write \"{other}\"");
-        return Err(("transport.version".into(), message));
+        return Err(at("transport.version")(&message));
     }
-    segment.map_or(Ok(()), |segment| check_file(&flow.app, segment))
+    let refused = |(part, message): (&'static str, String)| at(part)(&message);
+    segment.map_or(Ok(()), |segment| check_file(&flow.app, segment).map_err(refused))
 }
 
 /// A file has a number for each of its segments.
-fn check_file(app: &AppSpec, segment: Bytes) -> Result<(), (String, String)> {
+fn check_file(app: &AppSpec, segment: Bytes) -> Result<(), (&'static str, String)> {
     let AppSpec::Ftp(file) = app else { return Ok(()) };
     let largest = Bytes(segment.0 * MOST_SEGMENTS);
     if file.size.is_some_and(|size| size > largest) {
         let message = format!("segments of {segment} have numbers for \"{largest}\": write at most that");
-        return Err(("app.size".into(), message));
+        return Err(("app.size", message));
     }
     if file.packets.is_some_and(|packets| u64::from(packets.0) > MOST_SEGMENTS) {
         return Err((
-            "app.packets".into(),
+            "app.packets",
             format!("segments have no more numbers: write at most \"{MOST_SEGMENTS} pkt\""),
         ));
     }

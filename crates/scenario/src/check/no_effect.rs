@@ -10,7 +10,6 @@ use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_radio::{Management, Motion, SignalSpec, Trajectory, Visit};
 use roamlab_traffic::AppSpec;
-use roamlab_transport::Unread;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -28,7 +27,6 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     found.extend(idle_changes(scenario));
     found.extend(news_of_no_path(scenario));
     found.extend(unmarked(scenario));
-    found.extend(unread_fields(scenario));
     found
 }
 
@@ -536,7 +534,7 @@ fn unmarked(scenario: &Scenario) -> Vec<Problem> {
         |path: &String| path.starts_with("cells.") && !path.contains(".backhaul.") && path.ends_with("queue");
     let hosts = scenario.host_names();
     let is_host = |name: &String| hosts.contains(name.as_str());
-    let hears = |flow: &crate::schema::FlowSpec| flow.transport.uses_ecn(scenario.run.profile);
+    let hears = |flow: &crate::schema::FlowSpec| flow.transport.uses_ecn(scenario.profiles());
     let warn = |(index, flow): (usize, &crate::schema::FlowSpec)| {
         let (where_, help) = match flow.path.each_ref().map(is_host) {
             _ if marking.is_empty() => (
@@ -557,21 +555,4 @@ fn unmarked(scenario: &Scenario) -> Vec<Problem> {
         Some(Problem::at(format!("flows[{index}].transport"), message).help(help))
     };
     scenario.flows.iter().enumerate().filter(|(_, flow)| hears(flow)).filter_map(warn).collect()
-}
-
-/// Fields of a transport that are written, and that the connection does not read.
-fn unread_fields(scenario: &Scenario) -> Vec<Problem> {
-    let unread = |(index, flow): (usize, &crate::schema::FlowSpec)| {
-        flow.transport.unread(scenario.run.profile).into_iter().map(move |Unread { field, reader, write }| {
-            let problem = Problem::at(
-                format!("flows[{index}].transport.{field}"),
-                format!("this changes nothing: {reader}"),
-            );
-            problem.help(match write {
-                "" => "leave it out".to_owned(),
-                write => format!("write {write}, or leave it out"),
-            })
-        })
-    };
-    scenario.flows.iter().enumerate().flat_map(unread).collect()
 }

@@ -13,11 +13,6 @@ const ENDS_FIRST: &str = "it ends before it is renewed";
 
 /// An order is about each table that has both fields.
 const ORDERS: &[Order] = &[
-    ("registration_retransmit", "retransmit_limit", true, NEVER_DOUBLED),
-    ("correspondent_retransmit", "retransmit_limit", true, NEVER_DOUBLED),
-    ("update_retransmit", "update_retransmit_limit", true, NEVER_DOUBLED),
-    ("retransmit", "retransmit_limit", true, NEVER_DOUBLED),
-    ("attach_retransmit", "attach_retransmit_limit", true, NEVER_DOUBLED),
     ("login_retransmit", "login_retransmit_limit", true, NEVER_DOUBLED),
     ("global.retransmit", "global.retransmit_limit", true, NEVER_DOUBLED),
     ("timers.rrc_retransmit", "timers.retransmit_limit", true, NEVER_DOUBLED),
@@ -58,13 +53,6 @@ const ORDERS: &[Order] = &[
         "a host gives re-establishment up before it has entered a cell",
     ),
     ("prediction_lead", "prediction_timeout", true, "a predicted handover is given up before it comes"),
-    (
-        "conditional.time_to_trigger",
-        "conditional.validity",
-        false,
-        "candidates are cancelled before the host goes to one",
-    ),
-    ("paging_update_time", "paging_timeout", false, ENDS_FIRST),
     ("route_update_time", "route_timeout", false, ENDS_FIRST),
     ("buffer.longest_wait", "buffer.hold", true, "the buffer is given up before a packet has waited so long"),
     ("d2", "d1", true, "the probability falls in larger steps than it rises in"),

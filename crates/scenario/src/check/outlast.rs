@@ -15,8 +15,6 @@ enum Other {
     Gap,
     /// A handover is told so long before it comes (`trigger.lead`).
     Lead,
-    /// From one measurement to the next (`radio.measurement.period`).
-    Measurement,
     /// To a host and back.
     Air,
     /// To another base station and back.
@@ -25,7 +23,7 @@ enum Other {
     Home,
 }
 
-use Other::{Air, Gap, Home, Lead, Measurement, Neighbour};
+use Other::{Air, Gap, Home, Lead, Neighbour};
 
 /// A time of a protocol, what it must outlast, what ends with it, and what follows if that comes first.
 type Row = (&'static str, &'static [Other], &'static str, &'static str);
@@ -45,34 +43,17 @@ const ROWS: &[Row] = &[
     ),
     ("buffer_lifetime", &[Gap], "the buffer is given up", BUFFER_LOST),
     (
-        "release.prune_timer",
-        &[Lead, Gap],
-        "a base station without its host gives its way and its buffer up",
-        BUFFER_LOST,
-    ),
-    (
-        "stay_timeout",
-        &[Lead],
-        "a host that stays withdraws the handover",
-        "each handover is withdrawn before the host moves",
-    ),
-    (
         "preparation_lifetime",
         &[Lead, Gap],
         "a prepared handover is given up",
         "it is given up before the host is there",
     ),
     ("tunnel_lifetime", &[Gap], "the tunnel from the old base station ends", BUFFER_LOST),
-    ("pending_timeout", &[Home], "a registration is given up", "it is given up before its answer comes"),
     ("registration_lifetime", &[Home], "a registration ends", "it ends before the host hears of it"),
     ("global.lifetime", &[Home], "a registration ends", "it ends before the host hears of it"),
-    ("registration_retransmit", &[Air], REPEATED, NO_ANSWER),
     ("login_retransmit", &[Air], REPEATED, NO_ANSWER),
-    ("attach_retransmit", &[Air], REPEATED, NO_ANSWER),
     ("retransmit", &[Air], REPEATED, NO_ANSWER),
     ("global.retransmit", &[Air], REPEATED, NO_ANSWER),
-    ("update_retransmit", &[Neighbour], REPEATED, NO_ANSWER),
-    ("prepare_retransmit", &[Neighbour], REPEATED, NO_ANSWER),
     (
         "timers.reloc_prep",
         &[Neighbour],
@@ -112,12 +93,6 @@ const ROWS: &[Row] = &[
     ("timers.random_access", &[Air], "a preamble is repeated", NO_ANSWER),
     ("timers.rrc_retransmit", &[Air], REPEATED, NO_ANSWER),
     ("timers.s1_retransmit", &[Home], REPEATED, NO_ANSWER),
-    (
-        "conditional.validity",
-        &[Measurement, Neighbour],
-        "candidates are cancelled",
-        "they are cancelled before the host can go to one",
-    ),
 ];
 
 /// Times between which a host hears nothing, or that hold it up: longer than it is in a cell they end with its stay.
@@ -127,9 +102,7 @@ const SHORTER: &[(&str, &str)] = &[
     ("detection.beacon_interval", "the host may hear no beacon of a cell"),
     ("detection.delay", "a new cell is known when the host has left it"),
     ("buffer.in_order_wait", "what comes directly is held until the host has gone"),
-    ("reordering_wait", "what comes directly is held until the host has gone"),
     ("prediction_lead", "a handover is predicted before the host is in the cell that it leaves"),
-    ("semisoft_delay", "the host has gone on before its way is set"),
     ("equaliser.delay", "packets are held until the host has gone"),
     ("redundancy.bicast", "the host has gone on before its copies end"),
     ("bicast", "the host has gone on before its copies end"),
@@ -189,11 +162,6 @@ fn passes(
             let place = format!("{table}.trigger.lead");
             (lead, format!("a handover is told {lead} before the host leaves"), Some(place))
         }
-        Measurement => {
-            let period = scenario.radio.measurement()?.period;
-            let place = Some("radio.measurement.period".into());
-            (period, format!("a host measures every {period}"), place)
-        }
         Air => {
             let way = ways.air?;
             (way, format!("a message over the air and its answer take {way}"), None)
@@ -227,22 +195,6 @@ fn longer_than_stays(table: &str, fields: &Value, stay: Duration) -> Vec<Vec<Pro
         let message = format!("this time is {time}, and no host is longer than {stay} in one cell: {effect}");
         found.push(vec![
             Problem::at(format!("{table}.{field}"), message).help(format!("write less than \"{stay}\"")),
-        ]);
-    }
-    let lost = fields.pointer("/detection/lost_beacons").and_then(Value::as_u64);
-    if fields.pointer("/detection/by").is_some_and(|by| by == "beacon-loss")
-        && let Some((lost, interval)) = lost.zip(time(fields, "detection.beacon_interval"))
-        && let takes = Duration::from_nanos(interval.as_nanos().saturating_mul(lost))
-        && takes >= stay
-    {
-        let message = format!(
-            "{lost} beacons, {interval} apart, take {takes}, and no host is longer than {stay} in one cell: no move is detected in time"
-        );
-        let warn =
-            |field: &str, help: &str| Problem::at(format!("{table}.detection.{field}"), &message).help(help);
-        found.push(vec![
-            warn("lost_beacons", "write a smaller number, for example 3"),
-            warn("beacon_interval", "write a shorter time"),
         ]);
     }
     found

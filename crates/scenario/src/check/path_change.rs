@@ -16,7 +16,7 @@ pub fn check(scenario: &Scenario, flow: &FlowSpec, field: &impl Fn(&str) -> Stri
         );
         return Err(problem.help("leave it out, or write a host in `path`"));
     }
-    if let Err(message) = flow.transport.check_policy(spec.policy, scenario.run.profile) {
+    if let Err(message) = flow.transport.check_policy(spec.policy, scenario.profiles()) {
         return Err(Problem::told(part("policy"), &message));
     }
     let phases = || {

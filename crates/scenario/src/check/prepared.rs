@@ -51,15 +51,10 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
                 ));
             }
         }
-        for field in ["tunnel_overhead", "forwarding_overhead"] {
-            let size = at(&fields, field).and_then(|size| size.as_str()?.parse::<Bytes>().ok());
-            if let Some(size) = size.filter(|size| *size > LARGEST_HEADER) {
-                found.push(warn(
-                    place(field),
-                    large_header(size),
-                    "write \"36 B\" for GTP-U over UDP and IPv4",
-                ));
-            }
+        let size = at(&fields, "tunnel_overhead").and_then(|size| size.as_str()?.parse::<Bytes>().ok());
+        if let Some(size) = size.filter(|size| *size > LARGEST_HEADER) {
+            let help = "write \"36 B\" for GTP-U over UDP and IPv4";
+            found.push(warn(place("tunnel_overhead"), large_header(size), help));
         }
         if let Some(interval) =
             time(&fields, "advertisement_interval").filter(|time| *time < LEAST_ADVERTISEMENT)
@@ -124,10 +119,10 @@ fn late_notice(table: &str, fields: &Value, ways: &Ways) -> Option<Vec<Problem>>
     }
     let lead = time(fields, "trigger.lead")?;
     let neighbour = ways.neighbour.as_ref().map(|(_, way)| *way);
-    let (needs, what) = if has(fields, "sizes.hack") {
-        (ways.air?, "prrtadv and fbu take")
-    } else if has(fields, "preparation_lifetime") {
+    let (needs, what) = if has(fields, "preparation_lifetime") {
         (ways.air? + neighbour?, "the request and its answer by way of the new access router take")
+    } else if has(fields, TUNNELS_ON) {
+        (ways.air?, "prrtadv and fbu take")
     } else {
         (Duration::from_nanos(neighbour?.as_nanos() / 2), "the notice to the new base station takes")
     };

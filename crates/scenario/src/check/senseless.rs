@@ -29,13 +29,17 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
     let end = scenario.run.duration;
     let mut found = Vec::new();
     let mut warn = |part: &str, message: String, help: &str| {
-        found.push(Problem::at(format!("flows[{index}].{part}"), message).help(help));
+        let field = match part.strip_prefix("transport.") {
+            Some(name) => super::profiles::place(scenario, index, name),
+            None => format!("flows[{index}].{part}"),
+        };
+        found.push(Problem::at(field, message).help(help));
     };
     if let Some(stop) = flow.app.stop().filter(|&stop| stop > end) {
         let message = format!("the flow would stop at {stop}: the run ends at {end}");
         warn("app.stop", message, "lengthen `run.duration`, write an earlier time, or leave it out");
     }
-    for warning in flow.transport.warnings(scenario.run.profile, end) {
+    for warning in flow.transport.warnings(scenario.profiles(), end) {
         warn(&format!("transport.{}", warning.field), warning.message, warning.help);
     }
     if let Some((part, size)) = datagram(&flow.app)
@@ -178,7 +182,7 @@ pub fn packet(scenario: &Scenario, flow: &FlowSpec) -> u64 {
     match &flow.app {
         AppSpec::Cbr(params) => params.packet.0,
         AppSpec::Voip(params) => params.packet().1.0,
-        _ => flow.transport.largest_packet(scenario.run.profile).0,
+        _ => flow.transport.largest_packet(scenario.profiles()).0,
     }
 }
 

@@ -133,7 +133,7 @@ fn slow_frames(scenario: &Scenario) -> Vec<Problem> {
 
 /// The time that the sender of a flow waits for its first ACK; `None`: it has no connection.
 fn first_timeout(scenario: &Scenario, flow: &FlowSpec) -> Option<Duration> {
-    flow.transport.has_connection().then(|| flow.transport.first_timeout(scenario.run.profile))
+    flow.transport.has_connection().then(|| flow.transport.first_timeout(scenario.profiles()))
 }
 
 /// Delays that a packet and its ACK have over one link, longer than any sender waits.

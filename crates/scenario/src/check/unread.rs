@@ -20,24 +20,12 @@ const TOLD_BEFORE: &[&str] = &["source", "path", "no-path"];
 /// A rule is about each table that has its fields.
 const RULES: &[Rule] = &[
     ("local_handoff", &["false"], &["advertisement_interval", "solicitation"]),
-    ("local_handoff", &["true"], &["beacon_interval", "tb_mode", "sizes.beacon", "sizes.local"]),
-    (
-        "route_optimisation",
-        &["true"],
-        &[
-            "ro_trigger",
-            "correspondent_retransmit",
-            "warning_interval",
-            "binding_lifetime",
-            "binding_request_margin",
-        ],
-    ),
+    ("local_handoff", &["true"], &["beacon_interval", "tb_mode"]),
+    ("route_optimisation", &["true"], &["ro_trigger", "binding_lifetime", "binding_request_margin"]),
     (
         "smooth_handoff",
         &["true"],
         &[
-            "update_retransmit",
-            "update_retransmit_limit",
             "buffer.at",
             "buffer.limit",
             "buffer.drop",
@@ -66,17 +54,9 @@ const RULES: &[Rule] = &[
     ),
     ("scheme", &["mnf"], &["bicast"]),
     ("scheme", &["ssf"], &["ordered_switch"]),
-    (
-        "scheme",
-        &["msf", "ssf"],
-        &["buffer.at", "buffer.limit", "buffer.drop", "buffer.flush", "buffer.longest_wait"],
-    ),
-    ("handoff", &["semisoft"], &["semisoft_delay", "equaliser.delay", "equaliser.limit"]),
-    (
-        "detection.by",
-        &["advertisement", "beacon-loss"],
-        &["detection.beacon_interval", "detection.lost_beacons", "sizes.beacon"],
-    ),
+    ("scheme", &["msf", "ssf"], &["buffer.at", "buffer.limit", "buffer.drop", "buffer.longest_wait"]),
+    ("handoff", &["semisoft"], &["equaliser.delay", "equaliser.limit"]),
+    ("detection.by", &["advertisement", "beacon-loss"], &["detection.beacon_interval"]),
     (
         "trigger.by",
         TOLD_BEFORE,
@@ -84,34 +64,11 @@ const RULES: &[Rule] = &[
     ),
     ("trigger.by", &["path"], &["trigger.candidates"]),
     ("trigger.by", TOLD_BEFORE, &["trigger.sets"]),
-    (
-        "trigger.by",
-        TOLD_BEFORE,
-        &[
-            "sizes.trigger",
-            "sizes.hi",
-            "sizes.hack",
-            "sizes.prepare",
-            "sizes.prepare_acknowledge",
-            "sizes.prepare_request",
-            "sizes.prepared",
-        ],
-    ),
-    ("paging", ANY, &["sizes.page", "sizes.page_request"]),
-    ("hours", ANY, &["sizes.logout", "sizes.logout_acknowledge"]),
-    ("anchor_change", &["true"], &["sizes.anchor_change"]),
     ("trigger.by", TOLD_BEFORE, &["move_when_prepared", "preparation_lifetime", "unused"]),
-    ("trigger.by", TOLD_BEFORE, &["prepare_retransmit", "prepare_retries", "stay_timeout"]),
     ("path_switch", &["predictive"], &["prediction_lead", "prediction_timeout", "predictions"]),
-    ("conditional", ANY, &["sizes.conditional_reconfiguration", "sizes.handover_success"]),
-    (
-        "global",
-        ANY,
-        &["anchor_choice", "anchor_grace", "sizes.registration_request", "sizes.registration_reply"],
-    ),
-    ("reordering", &["true"], &["reordering_wait"]),
+    ("global", ANY, &["anchor_grace"]),
     ("forwarding", &["lossless"], &["status_report"]),
-    ("forwarding", &["lossless", "seamless"], &["forwarding_overhead", "mark", "reordering_wait"]),
+    ("forwarding", &["lossless", "seamless"], &["mark"]),
     ("probability_unit", &["bytes"], &["byte_scaling"]),
     ("mark_ecn", &["true"], &["use_mark_p", "mark_p_max"]),
     ("use_mark_p", &["true"], &["mark_p_max"]),
@@ -156,7 +113,6 @@ const BOUNDS: &[&str] = &[
     "timeout",
     "timer",
     "t3",
-    "validity",
     "wait",
 ];
 
@@ -184,7 +140,7 @@ fn tables(scenario: &Scenario) -> Vec<(String, Value)> {
     }
     for (index, flow) in scenario.flows.iter().enumerate() {
         add(format!("flows[{index}].app"), serde_json::to_value(&flow.app));
-        if !flow.transport.reads_profile() {
+        if flow.transport.profile(scenario.profiles()).is_none() {
             add(format!("flows[{index}].transport"), serde_json::to_value(&flow.transport));
         }
         if let Some(path_change) = &flow.path_change {

@@ -27,6 +27,7 @@ pub fn warnings(scenario: &Scenario, stays: bool) -> impl Iterator<Item = Proble
         .chain((!stays).then(|| out_of_reach(scenario)).into_iter().flatten())
         .chain((!stays).then(|| unvisited_cells(scenario)).into_iter().flatten())
         .chain(super::no_effect::warnings(scenario))
+        .chain(super::profiles::warnings(scenario))
         .chain(super::times::longer_than_the_run(scenario))
         .chain(super::slow::warnings(scenario))
         .chain(super::senseless::warnings(scenario))

@@ -1,8 +1,7 @@
 //! Errors of the TOML reader and of serde, in words for users.
 
 use crate::problem::Problem;
-use crate::suggest::words::{Meaning, meaning};
-use crate::suggest::{known, substitutes};
+use crate::suggest::refused;
 use std::ops::Range;
 
 /// Content of an error before its place is known.
@@ -171,16 +170,6 @@ fn reword(message: &str) -> (Option<Part>, Option<String>, Problem) {
         return (None, None, Problem::at("", message).help(help));
     }
     (None, None, Problem::told("", message))
-}
-
-/// Text to write instead of a name that is not among `names`, and the one of them that another program's name
-/// means.
-fn refused(name: &str, names: &[&str], quote: char) -> (String, Option<String>) {
-    match meaning(name, names) {
-        Some(Meaning::Text(text)) => (text, None),
-        Some(Meaning::Name(meant)) => (format!("did you mean {quote}{meant}{quote}?"), Some(meant)),
-        None => (substitutes::help(name, names).unwrap_or_else(|| known(name, names, quote)), None),
-    }
 }
 
 /// The text in place of an expected value of another type.

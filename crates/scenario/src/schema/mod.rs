@@ -25,7 +25,7 @@ use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_packet::Dscp;
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{LossSpec, Opportunities, PlanSpec, RadioSpec, SignalSpec, Trajectory, Visit};
-use roamlab_tcp::Profile;
+use roamlab_tcp::{ProfileName, Profiles, TcpProfile};
 use roamlab_traffic::AppSpec;
 use roamlab_transport::TransportSpec;
 use rustc_hash::FxHashSet;
@@ -45,6 +45,9 @@ pub struct Scenario {
     /// Properties of the network as a whole.
     #[serde(default)]
     pub network: NetworkSpec,
+    /// TCP profiles of this scenario by name, each a built-in one with changed rules.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tcp_profiles: BTreeMap<String, TcpProfile>,
     /// Wired links, both ways. A name that appears here is a node.
     #[serde(default)]
     pub links: Vec<LinkSpec>,
@@ -88,9 +91,9 @@ pub struct RunSpec {
     /// How long it lasts.
     #[schemars(extend("examples" = ["40 s"]))]
     pub duration: Duration,
-    /// The TCP profile that fills in what a flow's `tcp` table leaves out.
+    /// The TCP profile that fills in what the `transport` of a flow leaves out: a built-in one, or one of `tcp_profiles`.
     #[serde(default)]
-    pub profile: Profile,
+    pub profile: ProfileName,
     /// Where random numbers come from. "chacha" (default): every component has its own stream. "ns2": all
     /// share ns-2's generator, and TCP clocks are drawn as ns-2 draws them, so that a run of ns-2 can be
     /// repeated.
@@ -445,6 +448,11 @@ impl Scenario {
             }
         }
         found
+    }
+
+    /// The TCP profiles.
+    pub fn profiles(&self) -> Profiles<'_> {
+        Profiles { run: &self.run.profile, declared: &self.tcp_profiles }
     }
 
     /// The names of all mobile hosts.

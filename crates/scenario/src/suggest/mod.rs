@@ -3,6 +3,8 @@
 pub mod substitutes;
 pub mod words;
 
+use words::{Meaning, meaning};
+
 /// "did you mean", or the list of what there is, each name between two of `quote`.
 pub fn known(wanted: &str, names: &[&str], quote: char) -> String {
     const LISTED: usize = 40;
@@ -19,6 +21,16 @@ pub fn known(wanted: &str, names: &[&str], quote: char) -> String {
         Some(only) if names.len() == 1 => format!("there is only {quote}{only}{quote}"),
         Some(_) if names.len() > LISTED => format!("write one of {}, …", list(&names[..LISTED])),
         Some(_) => format!("write one of {}", list(names)),
+    }
+}
+
+/// Text to write instead of a name that is not among `names`, and the one of them that another program's name
+/// means.
+pub fn refused(name: &str, names: &[&str], quote: char) -> (String, Option<String>) {
+    match meaning(name, names) {
+        Some(Meaning::Text(text)) => (text, None),
+        Some(Meaning::Name(meant)) => (format!("did you mean {quote}{meant}{quote}?"), Some(meant)),
+        None => (substitutes::help(name, names).unwrap_or_else(|| known(name, names, quote)), None),
     }
 }
 

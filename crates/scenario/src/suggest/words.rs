@@ -15,11 +15,13 @@ struct Known {
 enum Answer {
     /// This field of the same table, or this value.
     Name(&'static str),
+    /// This rule of a TCP profile.
+    Rule(&'static str),
     /// Its text.
     Text(&'static str),
 }
 
-use Answer::{Name, Text};
+use Answer::{Name, Rule, Text};
 
 /// Meaning of a word at a place that knows the names `names`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -50,11 +52,37 @@ pub fn meaning(wanted: &str, names: &[&str]) -> Option<Meaning> {
     {
         return Some(Meaning::Text(text));
     }
-    let row = KNOWN.iter().find(|row| row.words.contains(&word.as_str()) && names.contains(&row.among))?;
+    // A flow's `transport` does not have the rules of its profile.
+    let is_rule = |known: &&roamlab_tcp::Parameter| known.is_rule && plain(known.name) == word;
+    if names.contains(&OF_TCP)
+        && let Some(rule) = roamlab_tcp::PARAMETERS.iter().find(is_rule)
+    {
+        return Some(Meaning::Text(of_rule(rule.name)));
+    }
+    let row = KNOWN.iter().find(|row| row.words.contains(&word.as_str()) && row.is_meant(names))?;
     Some(match row.answer {
-        Name(name) => Meaning::Name(name.to_owned()),
+        Rule(name) if !names.contains(&name) => Meaning::Text(of_rule(name)),
+        Name(name) | Rule(name) => Meaning::Name(name.to_owned()),
         Text(text) => Meaning::Text(text.to_owned()),
     })
+}
+
+impl Known {
+    /// True where one of these names is expected.
+    fn is_meant(&self, names: &[&str]) -> bool {
+        names.contains(&self.among) || matches!(self.answer, Rule(name) if names.contains(&name))
+    }
+}
+
+/// A parameter that only TCP's transport has.
+const OF_TCP: &str = "spurious_detection";
+
+/// How a rule of a TCP profile is written.
+fn of_rule(name: &str) -> String {
+    format!(
+        "`{name}` is a rule of a TCP profile: write a table `[tcp_profiles.own]` with `based_on = \"rfc\"`, or another \
+         profile, and `{name}`, and here `profile = \"own\"`"
+    )
 }
 
 /// Endings of some fields whose values are bare numbers.
@@ -102,6 +130,7 @@ const LIMITED: Answer =
     Text("the length belongs to the queue: write `queue = { kind = \"droptail\", limit = \"100 pkt\" }`");
 const ADDRESS: Answer =
     Text("Roamlab gives addresses itself: leave this out, and use the name where you would use an address");
+const CONSTANT: Answer = Text("this is a constant of the protocol, on its page in docs/models: leave it out");
 const PORTS: Answer = Text("flows have names, not ports: leave this out");
 const MOVES: Answer = Text(
     "this is how hosts move: write `visits`, a `plan` or a `trajectory` in `[[hosts]]`. `mobility.kind` is the protocol that \
@@ -147,26 +176,26 @@ const KNOWN: &[Known] = &[
     Known { words: &["duration", "time", "runtime"], among: "two_way", answer: Text("write when it ends: `stop = \"5 s\"` in its `app`") },
     Known { words: &["start", "starttime", "begin", "stop", "stoptime", "end", "size", "bytes", "rate", "bandwidth"], among: "two_way", answer: Text("the application has the time and the amount: write it in `app`, as in `app = { kind = \"ftp\", start = \"1 s\", stop = \"5 s\" }`") },
     Known { words: &["port", "sport", "dport", "srcport", "dstport", "localport", "remoteport"], among: "two_way", answer: PORTS },
-    Known { words: &["port", "sport", "dport", "srcport", "dstport", "localport", "remoteport"], among: "dupack_threshold", answer: PORTS },
+    Known { words: &["port", "sport", "dport", "srcport", "dstport", "localport", "remoteport"], among: "spurious_detection", answer: PORTS },
     Known { words: &["tos", "dsfield", "trafficclass", "qos", "priority"], among: "dscp", answer: Name("dscp") },
     // TCP.
     Known { words: &["cc", "algorithmclass", "ca", "cong", "algorithm", "congestion", "congestioncontrolalgorithm", "sockettype", "ccalgo"], among: "congestion_control", answer: Name("congestion_control") },
-    Known { words: &["mss", "segmentsize", "packetsize", "maxseg", "payload", "mtu", "packet"], among: "dupack_threshold", answer: Name("segment") },
+    Known { words: &["mss", "segmentsize", "packetsize", "maxseg", "payload", "mtu", "packet"], among: "spurious_detection", answer: Name("segment") },
     Known { words: &["initcwnd", "initialcwnd", "iw", "windowinit", "initwindow", "icwnd"], among: "initial_window", answer: Name("initial_window") },
-    Known { words: &["ssthresh", "initialssthresh", "initialslowstartthreshold"], among: "initial_ssthresh", answer: Name("initial_ssthresh") },
-    Known { words: &["rwnd", "rcvbuf", "rcvbufsize", "rmem", "receivewindow", "advertisedwindow", "awnd", "maxwin", "windowsize", "wmem", "sndbuf", "sndbufsize"], among: "dupack_threshold", answer: Name("window") },
+    Known { words: &["ssthresh", "initialssthresh", "initialslowstartthreshold"], among: "spurious_detection", answer: Rule("initial_ssthresh") },
+    Known { words: &["rwnd", "rcvbuf", "rcvbufsize", "rmem", "receivewindow", "advertisedwindow", "awnd", "maxwin", "windowsize", "wmem", "sndbuf", "sndbufsize"], among: "spurious_detection", answer: Name("window") },
     Known { words: &["rtomin", "minrto"], among: "min_rto", answer: Name("min_rto") },
     Known { words: &["rtomax", "maxrto"], among: "max_rto", answer: Name("max_rto") },
     Known { words: &["rto", "connectiontimeout", "initialrto"], among: "initial_rto", answer: Name("initial_rto") },
-    Known { words: &["delack", "delacktimeout", "delackcount", "delayedacks", "quickack"], among: "delayed_ack", answer: Text("write `delayed_ack = \"40 ms\"` for the timer; `ack_rule` sets which segments are acknowledged immediately") },
-    Known { words: &["nodelay", "nagleenabled", "nagle", "cork"], among: "dupack_threshold", answer: Text("no sender waits for more data (Nagle's algorithm is absent): leave this out") },
-    Known { words: &["sack", "sacksupport", "sackenabled", "sackpermitted", "fack", "newreno", "rack"], among: "dupack_threshold", answer: Text("this is the loss recovery: write `variant = \"sack\"`, or `recovery`, for example `recovery = \"rack\"`") },
-    Known { words: &["hystart", "hystartplusplus", "beta", "fastconvergence"], among: "dupack_threshold", answer: Text("this is a parameter of the congestion control: write it in its table, as in `congestion_control = { kind = \"cubic\", slow_start = \"hystart\" }`") },
-    Known { words: &["tlp", "earlyretrans"], among: "tail_loss_probe", answer: Name("tail_loss_probe") },
+    Known { words: &["delack", "delacktimeout", "delackcount", "delayedacks", "quickack"], among: "delayed_ack", answer: Text("write `delayed_ack = \"40 ms\"` for the timer; the rule `ack_rule` of a TCP profile sets which segments are acknowledged immediately") },
+    Known { words: &["nodelay", "nagleenabled", "nagle", "cork"], among: "spurious_detection", answer: Text("no sender waits for more data (Nagle's algorithm is absent): leave this out") },
+    Known { words: &["sack", "sacksupport", "sackenabled", "sackpermitted", "fack", "newreno", "rack"], among: "spurious_detection", answer: Text("this is the loss recovery: write `variant = \"sack\"`, or `recovery`, for example `recovery = \"rack\"`") },
+    Known { words: &["hystart", "hystartplusplus", "beta", "fastconvergence"], among: "spurious_detection", answer: Text("this is a parameter of the congestion control: write it in its table, as in `congestion_control = { kind = \"cubic\", slow_start = \"hystart\" }`") },
+    Known { words: &["tlp", "earlyretrans"], among: "spurious_detection", answer: Rule("tail_loss_probe") },
     Known { words: &["frto"], among: "spurious_detection", answer: Name("spurious_detection") },
-    Known { words: &["reordering", "dupthresh", "dupacks", "retxthresh"], among: "dupack_threshold", answer: Name("dupack_threshold") },
-    Known { words: &["noslowstartafteridle", "slowstartafteridle"], among: "slow_start_restart", answer: Name("slow_start_restart") },
-    Known { words: &["moderatercvbuf"], among: "receive_autotuning", answer: Name("receive_autotuning") },
+    Known { words: &["reordering", "dupthresh", "dupacks", "retxthresh"], among: "spurious_detection", answer: Rule("dupack_threshold") },
+    Known { words: &["noslowstartafteridle", "slowstartafteridle"], among: "spurious_detection", answer: Rule("slow_start_restart") },
+    Known { words: &["moderatercvbuf"], among: "spurious_detection", answer: Rule("receive_autotuning") },
     Known { words: &["socketfactory", "stream", "stdtcp", "linux6"], among: "quinn", answer: Name("tcp") },
     Known { words: &["udpsocketfactory", "dgram", "datagram", "none"], among: "quinn", answer: Name("udp") },
     Known { words: &["linuxreno", "aimd", "standard"], among: "newreno", answer: Name("newreno") },
@@ -208,7 +237,7 @@ const KNOWN: &[Known] = &[
     Known { words: &["pf", "pfffmac", "pfffmacscheduler", "proportionalfairness"], among: "proportional-fair", answer: Name("proportional-fair") },
     Known { words: &["rr", "rrffmac", "rrffmacscheduler"], among: "proportional-fair", answer: Name("round-robin") },
     Known { words: &["80211", "ieee80211", "ieee80211scalarradio", "wifi", "wifiphy", "yanswifiphy", "csmaca", "mac80211"], among: "dcf", answer: Name("dcf") },
-    Known { words: &["notsentlowat"], among: "send_autotuning", answer: Text("how much waits in the sender has no limit here: leave this out; how much may be in flight is `window`") },
+    Known { words: &["notsentlowat"], among: "spurious_detection", answer: Text("how much waits in the sender has no limit here: leave this out; how much may be in flight is `window`") },
     Known { words: &["omit"], among: "start_within", answer: Text("nothing is cut off a run: count from a later time in the frames of the record") },
     Known { words: &["bidir", "bidirectional", "dualtest"], among: "start_within", answer: Text("write `two_way = true` in `[[flows]]`, next to `path`") },
     Known { words: &["capturefilter", "displayfilter", "filter", "snaplen"], among: "deliveries", answer: Text("write `packets = true`, and filter what `roamlab export --format pcapng` writes") },
@@ -256,6 +285,12 @@ const KNOWN: &[Known] = &[
     Known { words: &["link", "between", "cell", "down", "up"], among: "occurrences", answer: Text("a fault is about a message of signalling; a link that fails has `changes`: write `changes = [{ at = \"5 s\", up = false }]` in `[[links]]`") },
     Known { words: &["node", "ue", "mobile", "station", "phone"], among: "occurrences", answer: Name("host") },
     Known { words: &["buffer", "bufferlimit", "buffersize"], among: "buffer_limit", answer: Text("this protocol has one field for it: write `buffer_limit = \"64 pkt\"`") },
+    // Mobility protocols have constants for what no paper, example or study sets.
+    Known { words: &["sizes", "registrationretransmit", "registrationprocessing", "pendingtimeout", "updateretransmit", "correspondentretransmit", "retransmitlimit", "updateretransmitlimit", "warninginterval", "semisoftdelay", "pagingtimeout", "activestatetimeout", "retransmissions", "retransmit", "aggregaterefresh", "release", "tree", "binding", "staytimeout", "retries", "prepareretransmit", "prepareretries", "updateretries", "attachretransmit", "attachretransmitlimit", "forwardingoverhead", "reorderingwait", "anchorchoice"], among: "domain", answer: CONSTANT },
+    Known { words: &["lostbeacons"], among: "beacon_interval", answer: CONSTANT },
+    Known { words: &["validity"], among: "candidates", answer: CONSTANT },
+    Known { words: &["retransmit", "retries"], among: "idle_after", answer: CONSTANT },
+    Known { words: &["flush"], among: "longest_wait", answer: CONSTANT },
     // Profiles.
     Known { words: &["linux", "linux5", "linux4", "linux61", "linux612", "linux515", "ubuntu", "kernel"], among: "linux-6", answer: Name("linux-6") },
     Known { words: &["ns", "ns2", "ns234", "ns235", "ns2linux"], among: "ns2-2009", answer: Name("ns2-2009") },

@@ -2,7 +2,9 @@
 
 use crate::short_cut::ShortCut;
 use crate::state::SendQuota;
-use crate::{Profile, RecoveryKind, Segment, SpuriousDetection, TcpReceiver, TcpSender, TcpSpec, VARIANTS};
+use crate::{
+    Profile, RecoveryKind, Segment, SpuriousDetection, TcpProfile, TcpReceiver, TcpSender, TcpSpec, VARIANTS,
+};
 use roamlab_congestion::CONGESTION_CONTROLS;
 use roamlab_engine::{Duration, Packets, Rng, Time};
 use roamlab_packet::{Ecn, TcpHeader};
@@ -117,17 +119,20 @@ fn transfer(profile: Profile, variant: &str, control: Option<&str>, rng: &mut Rn
     let by_rack = usual.recovery == RecoveryKind::Rack;
     let stamped = usual.timestamps;
     let watched = if by_rack { SpuriousDetection::Linux } else { SpuriousDetection::FRto };
+    let mut capped = TcpProfile::from(profile);
     let spec = TcpSpec {
         window: Some(Packets(1 + below(60))),
         delayed_ack: Some(Duration::from_millis(u64::from(below(2)) * 100)),
         timestamps: Some((below(5) == 0) != stamped),
         ecn: Some(below(5) == 0 || usual.ecn),
-        max_cwnd: Some(Packets(below(2) * 20)),
-        pacing: Some(below(4) == 0 && !usual.is_ns2()), // refused there
+        pacing: {
+            capped.max_cwnd = Some(Packets(below(2) * 20));
+            Some(below(4) == 0 && !usual.is_ns2()) // refused there
+        },
         spurious_detection: Some([SpuriousDetection::None, watched][below(2) as usize]),
         ..plain
     };
-    let params = spec.resolve(profile).unwrap();
+    let params = spec.resolve(&capped).unwrap();
     let mut sender = Twins::new(TcpSender::new(&params, Duration::ZERO));
     let mut receiver = Twins::new(TcpReceiver::new(&params));
     let mut flying: BTreeMap<(Time, u32), (bool, TcpHeader, Ecn)> = BTreeMap::new();

@@ -188,7 +188,7 @@ impl TcpReceiver {
 mod tests {
     use super::*;
     use crate::Segment;
-    use crate::{Profile, TcpSpec};
+    use crate::{Profile, TcpProfile, TcpSpec};
     use roamlab_engine::{Bytes, Duration, Packets};
     use roamlab_packet::{Ecn, Timestamps};
 
@@ -201,8 +201,8 @@ mod tests {
 
     impl End {
         /// It has answered a SYN at 1 s, and the handshake is complete `rtt_ms` later.
-        fn new(rtt_ms: u64, spec: TcpSpec) -> End {
-            let mut end = End(TcpReceiver::new(spec.resolve(Profile::Linux6).unwrap()));
+        fn new(rtt_ms: u64, profile: TcpProfile) -> End {
+            let mut end = End(TcpReceiver::new(TcpSpec::default().resolve(profile).unwrap()));
             end.arrives(0, TcpFlags::SYN, 1_000_000);
             let bare = TcpHeader { seq: 1, flags: TcpFlags::ACK, ..TcpHeader::default() };
             end.0.on_segment(&bare, Ecn::NotEct, at(1_000_000 + 1000 * rtt_ms));
@@ -234,8 +234,8 @@ mod tests {
         }
     }
 
-    fn fixed() -> TcpSpec {
-        TcpSpec { receive_autotuning: Some(false), ..TcpSpec::default() }
+    fn fixed() -> TcpProfile {
+        TcpProfile { receive_autotuning: Some(false), ..Profile::Linux6.into() }
     }
 
     /// The receiver of a long flow, its quick ACKs used up: 19 is expected at 2 s, and no ACK waits.
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn after_a_first_segment_behind_a_gap_acks_are_quick_only_while_the_window_grows() {
-        let mut end = End::new(100, TcpSpec::default());
+        let mut end = End::new(100, Profile::Linux6.into());
         // Its ACK is the quick one of a wider window, which makes the delay known. There was no pause since the handshake.
         assert_eq!(end.acks(3, 1_110_000), [1]);
         (1..=2).for_each(|seq| _ = end.acks(seq, 1_111_000 + u64::from(seq)));
@@ -333,13 +333,10 @@ mod tests {
     fn the_window_scale_is_that_of_the_buffer_with_the_memory_of_packets() {
         // 2,885 · 1,448 B of data are in 6 MiB, which is above 2^22 B; without their packets below it.
         let shift = |tuned: bool| {
-            let spec = TcpSpec {
-                window: Some(Packets(2885)),
-                segment: Some(Bytes(1448)),
-                receive_autotuning: Some(tuned),
-                ..TcpSpec::default()
-            };
-            TcpReceiver::new(spec.resolve(Profile::Linux6).unwrap()).window_shift()
+            let spec =
+                TcpSpec { window: Some(Packets(2885)), segment: Some(Bytes(1448)), ..TcpSpec::default() };
+            let profile = TcpProfile { receive_autotuning: Some(tuned), ..Profile::Linux6.into() };
+            TcpReceiver::new(spec.resolve(profile).unwrap()).window_shift()
         };
         assert_eq!([shift(true), shift(false)], [Some(7), Some(6)]);
     }

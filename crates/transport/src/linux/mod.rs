@@ -7,7 +7,7 @@ use crate::parameters::Parameters;
 use roamlab_congestion::{PathPolicy, SenderEvent, SenderVariables, SpecError};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_packet::Side;
-use roamlab_tcp::Profile;
+use roamlab_tcp::Profiles;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -219,25 +219,25 @@ impl Parameters for LinuxSpec {
         )
     }
 
-    fn check(&self, _profile: Profile) -> Result<Option<Bytes>, SpecError> {
+    fn check(&self, _profiles: Profiles<'_>) -> Result<Option<Bytes>, SpecError> {
         LinuxSpec::check(self)?;
         Ok(Some(self.segment))
     }
 
-    fn check_policy(&self, _policy: PathPolicy, _profile: Profile) -> Result<(), String> {
+    fn check_policy(&self, _policy: PathPolicy, _profiles: Profiles<'_>) -> Result<(), String> {
         Err("the kernel cannot be notified of a path: write the transport \"tcp\" or \"quic\", or leave `path_change` out"
             .into())
     }
 
-    fn load(&self, _profile: Profile) -> Option<(Bytes, Option<Packets>)> {
+    fn load(&self, _profiles: Profiles<'_>) -> Option<(Bytes, Option<Packets>)> {
         Some((self.packet_size(), None))
     }
 
-    fn may_use_ecn(&self, _profile: Profile) -> bool {
+    fn may_use_ecn(&self, _profiles: Profiles<'_>) -> bool {
         self.ecn || self.sysctls.contains_key("ipv4.tcp_ecn")
     }
 
-    fn may_send_ect1(&self, _profile: Profile) -> bool {
+    fn may_send_ect1(&self, _profiles: Profiles<'_>) -> bool {
         true
     }
 

@@ -379,7 +379,7 @@ impl<'a> Builder<'a> {
         let specs = &self.scenario.flows;
         let Some(mut shared) = self.streams.shared() else { return vec![None; specs.len()] };
         let agent = |spec: &FlowSpec| {
-            let resets = spec.transport.ns2_resets(self.scenario.run.profile);
+            let resets = spec.transport.ns2_resets(self.scenario.profiles());
             ns2::Agent { node: self.ids[spec.path[0].as_str()].0, resets }
         };
         let agents: Vec<ns2::Agent> = specs.iter().map(agent).collect();
@@ -391,7 +391,7 @@ impl<'a> Builder<'a> {
         let [from, to] = spec.path.each_ref().map(|end| self.nodes[self.ids[end.as_str()]].is_host());
         let setting = Setting {
             flow: &spec.name,
-            profile: self.scenario.run.profile,
+            profiles: self.scenario.profiles(),
             streams: &self.streams,
             clock_phase,
             is_opened: spec.app.asks(),

@@ -37,6 +37,8 @@ pub struct Draw {
     pub ecn: bool,
     /// Further fields of the transport, and of its congestion control.
     pub fields: Vec<String>,
+    /// Rules of its profile.
+    pub rules: Vec<String>,
     pub of_control: String,
     /// Bytes of a segment and of its header on the wire, and the longest delay of an ACK.
     pub segment: f64,
@@ -124,6 +126,7 @@ impl Draw {
             profile,
             ecn,
             fields: Vec::new(),
+            rules: Vec::new(),
             of_control: String::new(),
             segment,
             header,
@@ -160,22 +163,20 @@ impl Draw {
     fn choose(&mut self, choices: &[usize; 16]) {
         let rfc = self.profile == "rfc";
         let one_of = |choice: usize, of: usize| choices[choice].is_multiple_of(of);
-        let mut set = |when: bool, field: &str| {
-            if when {
-                self.fields.push(field.into());
-            }
-        };
+        let (mut fields, mut rules) = (Vec::new(), Vec::new());
+        let mut set = |when: bool, field: &str| fields.extend(when.then(|| field.to_owned()));
+        let mut rule = |when: bool, field: &str| rules.extend(when.then(|| field.to_owned()));
         set(one_of(2, 4) && !self.profile.starts_with("ns2"), "pacing = true");
         let paced_anyway = ["bbr", "bbr3", "prague"].contains(&self.row.control);
         if rfc {
             let by_sack = ["rfc6675", "rack"].contains(&self.recovery);
-            set(by_sack && one_of(3, 4), "reduction = \"prr\"");
+            rule(by_sack && one_of(3, 4), "reduction = \"prr\"");
             set(one_of(4, 4), "limited_transmit = false");
             set(one_of(5, 4), "initial_window = \"2 pkt\"");
-            set(self.recovery == "newreno" && one_of(6, 2), "impatient = false");
+            rule(self.recovery == "newreno" && one_of(6, 2), "impatient = false");
             let ramps = self.recovery == "fack" && !paced_anyway && one_of(6, 2);
-            set(ramps, "fack_rampdown = true");
-            set(self.recovery == "rack" && one_of(6, 4), "tail_loss_probe = false");
+            rule(ramps, "fack_rampdown = true");
+            rule(self.recovery == "rack" && one_of(6, 4), "tail_loss_probe = false");
             let detections: &[&str] = match (self.recovery, self.header > 40.0) {
                 ("rack", _) => &["linux", "none"],
                 ("rfc6675" | "fack", true) => &["f-rto", "none", "d-sack", "eifel"],
@@ -195,6 +196,8 @@ impl Draw {
                 self.of_control = format!(", slow_start = \"{}\"", starts[choices[13] % 3]);
             }
         }
+        self.fields.extend(fields);
+        self.rules.extend(rules);
         // The receive window is at least what a path and its ACKs hold; a window of 64 KiB needs no scaling.
         if one_of(14, 4) && !paced_anyway {
             let held = self.product() + self.rate * self.ack_delay / 8.0 / self.wire();
@@ -202,7 +205,7 @@ impl Draw {
             let unscaled = (65_535.0 / self.segment).floor();
             if self.window <= unscaled && self.profile == "rfc" {
                 self.window = unscaled;
-                self.fields.push("window_scaling = false".into());
+                self.rules.push("window_scaling = false".into());
             }
         }
     }
@@ -254,7 +257,7 @@ impl Draw {
     /// impatient variant restarts it for the first one only (RFC 6582 §4). CUBIC grows by some segments in
     /// the round trip in which the queue overflows.
     pub fn is_impatient(&self) -> bool {
-        let is_patient = self.fields.iter().any(|field| field == "impatient = false");
+        let is_patient = self.rules.iter().any(|rule| rule == "impatient = false");
         self.recovery == "newreno"
             && self.row.control == "cubic"
             && !is_patient
@@ -286,7 +289,7 @@ impl Draw {
             // and its ACK is delayed.
             least += (2.0 * self.product() + self.limit) * (self.rtt + self.ack_delay);
         }
-        if self.fields.iter().any(|field| field == "impatient = false") {
+        if self.rules.iter().any(|rule| rule == "impatient = false") {
             // RFC 6582 §4: the slow-but-steady variant repairs one loss in a round trip. Slow start loses half of the window at most,
             // which was twice what fits.
             rounds += self.product() + self.limit;

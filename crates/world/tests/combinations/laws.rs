@@ -491,6 +491,6 @@ impl Draw {
 
     /// True if a tail loss probe is sent.
     fn probes(&self) -> bool {
-        self.recovery == "rack" && !self.fields.iter().any(|field| field == "tail_loss_probe = false")
+        self.recovery == "rack" && !self.rules.iter().any(|rule| rule == "tail_loss_probe = false")
     }
 }

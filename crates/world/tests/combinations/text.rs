@@ -8,7 +8,11 @@ impl Draw {
     /// The scenario. The server is `a`, the other end `b`.
     pub fn text(&self) -> String {
         let mut text =
-            format!("[run]\nduration = \"{:.3} s\"\nprofile = \"{}\"\n", self.duration, self.profile);
+            format!("[run]\nduration = \"{:.3} s\"\nprofile = \"{}\"\n", self.duration, self.of_run());
+        if !self.rules.is_empty() {
+            writeln!(text, "[tcp_profiles.own]\nbased_on = \"{}\"", self.profile).unwrap();
+            writeln!(text, "{}", self.rules.join("\n")).unwrap();
+        }
         match self.trouble {
             Trouble::Move(protocol) => self.write_move(&mut text, protocol),
             _ => self.write_link(&mut text),
@@ -147,6 +151,11 @@ impl Draw {
             Queue::Pie => format!("{{ kind = \"pie\", limit = \"{large} pkt\", mark_ecn = {ecn} }}"),
             Queue::DualPi2 => format!("{{ kind = \"dualpi2\", limit = \"{large} pkt\" }}"),
         }
+    }
+
+    /// The profile of the run: a built-in one, or one with the rules that were drawn.
+    fn of_run(&self) -> &str {
+        if self.rules.is_empty() { self.profile } else { "own" }
     }
 
     fn transport(&self) -> String {

@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A transfer to the host and one from it.
 const FLOWS: &str = r#"
+[tcp_profiles.own]
+based_on = "ns2-2009"
+handshake = "three-way"
 [[flows]]
 name = "down"
 path = ["ch", "mh"]
@@ -18,7 +21,7 @@ app = { kind = "ftp", start = "1.5 s" }
 [[flows]]
 name = "up"
 path = ["mh", "ch"]
-transport = { kind = "tcp", variant = "UP", window = "12 pkt", handshake = "three-way" }
+transport = { kind = "tcp", variant = "UP", window = "12 pkt", profile = "own" }
 app = { kind = "ftp", start = "1.7 s" }
 [record]
 packets = true

@@ -28,11 +28,7 @@ pub const MANDM: [Variant; 9] = [
     Variant("path", "kind = \"mandm\"\ntrigger = { by = \"path\", wrong = 0.5 }", OVERLAP),
     Variant("no path", "kind = \"mandm\"\ntrigger = { by = \"no-path\" }", GAP),
     Variant("bicast", "kind = \"mandm\"\nredundancy = { bicast = \"100 ms\" }", OVERLAP),
-    Variant(
-        "old",
-        "kind = \"mandm\"\nbuffer = { at = \"old\" }\nrelease = { prune_delay = \"100 ms\" }",
-        GAP,
-    ),
+    Variant("old", "kind = \"mandm\"\nbuffer = { at = \"old\" }", GAP),
     Variant("copies", "kind = \"mandm\"\ntrigger = { by = \"source\" }", ALL),
     Variant(
         "beacons",
@@ -76,7 +72,7 @@ pub const HAWAII: [Variant; 13] = [
     Variant("ssf, no hold", "kind = \"hawaii\"\nscheme = \"ssf\"\nordered_switch = false", NO_GAP),
     Variant("unf, copies", "kind = \"hawaii\"", ALL),
     Variant("msf, copies", "kind = \"hawaii\"\nscheme = \"msf\"", ALL),
-    Variant("ssf, copies", "kind = \"hawaii\"\nscheme = \"ssf\"\naggregate_refresh = false", ALL),
+    Variant("ssf, copies", "kind = \"hawaii\"\nscheme = \"ssf\"", ALL),
     Variant(
         "beacons",
         "kind = \"hawaii\"\nscheme = \"mnf\"\n\

@@ -2,7 +2,7 @@
 
 use flate2::read::GzDecoder;
 use roamlab_engine::{Bytes, Duration, Packets};
-use roamlab_tcp::{Profile, TcpParams, TcpSpec};
+use roamlab_tcp::{Profile, TcpParams, TcpProfile, TcpSpec};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -27,10 +27,29 @@ pub struct Run {
     pub lines: Option<Vec<Line>>,
     /// True if the lines cover the whole run.
     pub whole: bool,
-    /// Parameters that the run had set otherwise than its profile.
-    pub spec: TcpSpec,
+    /// Parameters and rules that the run had set otherwise than its profile.
+    pub set: Set,
     /// Kind of its times.
     pub clock: Clock,
+}
+
+/// Parameters and rules of TCP.
+#[derive(Clone, Debug, Default)]
+pub struct Set {
+    pub spec: TcpSpec,
+    pub rules: TcpProfile,
+}
+
+impl From<TcpSpec> for Set {
+    fn from(spec: TcpSpec) -> Set {
+        Set { spec, ..Set::default() }
+    }
+}
+
+impl From<TcpProfile> for Set {
+    fn from(rules: TcpProfile) -> Set {
+        Set { rules, ..Set::default() }
+    }
 }
 
 /// ns-2's clock.
@@ -200,7 +219,7 @@ fn run(group: &str, line: &str) -> Run {
         marks: run["ecn_marks"].as_u64(),
         lines: csv.map(|text| text.lines().skip(1).map(parse_line).collect()),
         whole: false,
-        spec: TcpSpec::default(),
+        set: Set::default(),
         clock: Clock::Natural,
         name,
     }
@@ -247,12 +266,13 @@ impl Run {
         }
     }
 
-    /// The profile's name in scenarios.
-    pub fn profile(&self) -> Profile {
-        match self.params.preset.as_str() {
+    /// The profile of the connections.
+    pub fn profile(&self) -> TcpProfile {
+        let based_on = match self.params.preset.as_str() {
             "ns21b" => Profile::Ns2_2001,
             _ => Profile::Ns2_2009,
-        }
+        };
+        TcpProfile { based_on, max_cwnd: Some(Packets(self.params.max_cwnd)), ..self.set.rules.clone() }
     }
 
     /// Text of the connections in a scenario.
@@ -262,9 +282,8 @@ impl Run {
             variant: Some(serde_json::from_value(variant).expect("a variant")),
             window: Some(Packets(self.params.window)),
             segment: Some(Bytes(self.params.segment)),
-            max_cwnd: Some(Packets(self.params.max_cwnd)),
             ecn: Some(self.params.ecn),
-            ..self.spec.clone()
+            ..self.set.spec.clone()
         }
     }
 

@@ -4,11 +4,10 @@
 //! Rows follow by kind, flow and, of variables, name, which are in a separate line, as steps from the row
 //! before: nanoseconds, number, the plain value, and at a queue the flow. A run ends with an empty line.
 
-use super::golden::{Clock, Line, Params, Run, own_folder};
+use super::golden::{Clock, Line, Params, Run, Set, own_folder};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use roamlab_tcp::TcpSpec;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -123,7 +122,7 @@ fn run(text: &str) -> Run {
         marks: None,
         lines: Some(lines),
         whole: true,
-        spec: TcpSpec::default(),
+        set: Set::default(),
         clock: Clock::Grid,
     }
 }

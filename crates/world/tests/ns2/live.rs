@@ -1,8 +1,7 @@
 //! Runs the installed ns-2 on one of the recorded Tcl scenarios and reads what it did.
 
-use super::golden::{Clock, Counters, Line, Params, Run, own_folder};
+use super::golden::{Clock, Counters, Line, Params, Run, Set, own_folder};
 use super::ties::Traffic;
-use roamlab_tcp::TcpSpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
@@ -96,7 +95,7 @@ pub fn run(asked: &Asked) -> Option<(Run, Traffic)> {
         marks: None,
         lines: Some(lines),
         whole: true,
-        spec: TcpSpec::default(),
+        set: Set::default(),
         clock: asked.clock,
     };
     run.count_backoffs();

@@ -18,10 +18,10 @@ mod ties;
 
 use crate::lab::sample;
 use compare::Verdict;
-use golden::{Clock, Run};
+use golden::{Clock, Run, Set};
 use live::Asked;
 use roamlab_engine::{Bytes, Packets};
-use roamlab_tcp::{Handshake, PartialDeflation, TcpSpec};
+use roamlab_tcp::{Handshake, PartialDeflation, TcpProfile, TcpSpec};
 use std::collections::BTreeMap;
 use ties::Tie;
 
@@ -124,7 +124,7 @@ fn print_scenarios() {
 }
 
 /// Runs ns-2 and ours by these clocks.
-fn check_live(cases: impl IntoIterator<Item = Asked>, clocks: &[Clock], spec: &TcpSpec) {
+fn check_live(cases: impl IntoIterator<Item = Asked>, clocks: &[Clock], set: &Set) {
     let cases = cases.into_iter();
     let cases = cases.flat_map(|asked| clocks.iter().map(move |&clock| Asked { clock, ..asked.clone() }));
     let runs = cases.filter_map(|asked| live::run(&asked));
@@ -133,7 +133,7 @@ fn check_live(cases: impl IntoIterator<Item = Asked>, clocks: &[Clock], spec: &T
             Clock::Grid => Vec::new(),
             Clock::Natural => traffic.ties(run.rate(), run.mean_packet()),
         };
-        (Run { spec: spec.clone(), ..run }, ties)
+        (Run { set: set.clone(), ..run }, ties)
     });
     let runs: Vec<(Run, Vec<Tie>)> = with_ties.collect();
     check(runs.iter().map(|(run, ties)| (run, ties.as_slice())));
@@ -159,7 +159,7 @@ fn live_shared_queues_agree() {
         ("e", "variant=SACK n=6 aqm=redecn gentle=1 stop=10 seed=8"),
     ];
     let cases = cases.map(|(group, arguments)| asked_live(group, arguments));
-    check_live(tenth(cases.to_vec()), &BOTH, &TcpSpec::default());
+    check_live(tenth(cases.to_vec()), &BOTH, &Set::default());
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn live_ecn_agrees() {
             cases.push(asked_live("e", &arguments));
         }
     }
-    check_live(tenth(cases), &[Clock::Grid], &TcpSpec::default());
+    check_live(tenth(cases), &[Clock::Grid], &Set::default());
 }
 
 /// Every tenth of the cases; all of them with the variable `ROAMLAB_LIVE`.
@@ -211,7 +211,7 @@ fn live(variant: &str) -> Vec<Asked> {
 #[test]
 fn live_runs_agree() {
     for variant in ["Tahoe", "Reno", "NewReno", "SACK", "FACK", "Vegas"] {
-        check_live(tenth(live(variant)), &[Clock::Grid], &TcpSpec::default());
+        check_live(tenth(live(variant)), &[Clock::Grid], &Set::default());
     }
 }
 
@@ -220,81 +220,81 @@ struct Switch {
     name: &'static str,
     variants: &'static [&'static str],
     settings: &'static str,
-    spec: TcpSpec,
+    set: Set,
 }
 
 fn switches() -> Vec<Switch> {
     const ALL: &[&str] = &["Tahoe", "Reno", "NewReno", "SACK", "FACK", "Vegas"];
     const PLAIN: &[&str] = &["Tahoe", "Reno", "NewReno", "SACK"];
-    let switch = |name, variants, settings, spec| Switch { name, variants, settings, spec };
-    let none = TcpSpec::default;
+    let switch = |name, variants, settings, set| Switch { name, variants, settings, set };
+    let (none, usual) = (TcpSpec::default, TcpProfile::default);
     let vegas = |[alpha, beta, gamma]: [u32; 3]| {
         let [alpha, beta, gamma] = [alpha, beta, gamma].map(|value| format!("{value} pkt"));
         let control =
             format!(r#"{{ "kind": "vegas", "alpha": "{alpha}", "beta": "{beta}", "gamma": "{gamma}" }}"#);
-        TcpSpec { congestion_control: Some(serde_json::from_str(&control).unwrap()), ..none() }
+        Set::from(TcpSpec { congestion_control: Some(serde_json::from_str(&control).unwrap()), ..none() })
     };
     vec![
-        switch("no delay", ALL, "set no_delay 1", none()),
+        switch("no delay", ALL, "set no_delay 1", Set::default()),
         switch(
             "slow but steady",
             &["NewReno"],
             "Agent/TCP/Newreno set newreno_changes1_ 0",
-            TcpSpec { impatient: Some(false), ..none() },
+            TcpProfile { impatient: Some(false), ..usual() }.into(),
         ),
         switch(
             "no partial deflation",
             &["NewReno"],
             "Agent/TCP/Newreno set partial_window_deflation_ 0",
-            TcpSpec { partial_deflation: Some(PartialDeflation::Whole), ..none() },
+            TcpProfile { partial_deflation: Some(PartialDeflation::Whole), ..usual() }.into(),
         ),
         switch(
             "cap on exit",
             &["NewReno"],
             "Agent/TCP/Newreno set exit_recovery_fix_ 1",
-            TcpSpec { cap_cwnd_on_exit: Some(true), ..none() },
+            TcpProfile { cap_cwnd_on_exit: Some(true), ..usual() }.into(),
         ),
         switch(
             "bursts of three",
             ALL,
             "Agent/TCP set maxburst_ 3",
-            TcpSpec { max_burst: Some(Packets(3)), ..none() },
+            TcpProfile { max_burst: Some(Packets(3)), ..usual() }.into(),
         ),
         switch(
             "no bursts",
             &["SACK", "FACK"],
             "Agent/TCP set maxburst_ 1",
-            TcpSpec { max_burst: Some(Packets(1)), ..none() },
+            TcpProfile { max_burst: Some(Packets(1)), ..usual() }.into(),
         ),
         switch(
             "no SYN",
             PLAIN,
             "Agent/TCP set syn_ false; Agent/TCP set delay_growth_ false",
-            TcpSpec { handshake: Some(Handshake::None), ..none() },
+            TcpProfile { handshake: Some(Handshake::None), ..usual() }.into(),
         ),
         switch(
             "timestamps",
             PLAIN,
             "Agent/TCP set timestamps_ true",
-            TcpSpec { timestamps: Some(true), ..none() },
+            TcpSpec { timestamps: Some(true), ..none() }.into(),
         ),
         switch(
             "timestamps without headers",
             PLAIN,
             "Agent/TCP set timestamps_ true; Agent/TCP set useHeaders_ false",
-            TcpSpec { timestamps: Some(true), header: Some(Bytes(0)), ..none() },
+            TcpSpec { timestamps: Some(true), header: Some(Bytes(0)), ..none() }.into(),
         ),
         switch(
             "overdamping",
             &["FACK"],
             "Agent/TCP/Fack set ss-div4_ true",
-            TcpSpec { fack_overdamping: Some(true), ..none() },
+            TcpProfile { fack_overdamping: Some(true), ..usual() }.into(),
         ),
         switch(
             "rampdown",
             &["FACK"],
             "Agent/TCP/Fack set rampdown_ true",
-            TcpSpec { fack_rampdown: Some(true), ..none() },
+            TcpProfile { fack_rampdown: Some(true), ..usual() }.into(),
         ),
         switch(
             "thresholds",
@@ -337,7 +337,7 @@ fn recorded_switches_are_repeated() {
     for run in &mut runs {
         let name = run.name.split(", ").next().expect("a name");
         let switch = switches.iter().find(|switch| switch.name == name).expect("a switch");
-        run.spec = switch.spec.clone();
+        run.set = switch.set.clone();
     }
     check(runs.iter().map(|run| (run, &[][..])));
 }

@@ -68,7 +68,8 @@ pub fn twin(run: &Run) -> Twin {
             .for_each(|link| link["rate"] = json!("12500 kbit/s"));
     }
     let scenario = json!({
-        "run": { "duration": format!("{} ns", params.stop.as_nanos()), "profile": run.profile(), "random_numbers": "ns2" },
+        "run": { "duration": format!("{} ns", params.stop.as_nanos()), "profile": "own", "random_numbers": "ns2" },
+        "tcp_profiles": { "own": run.profile() },
         "network": { "queue": { "kind": "droptail", "limit": "10000 pkt" } },
         "links": links,
         "flows": flows,

@@ -32,6 +32,101 @@ const OFTEN: &[&str] = &[
     "spurious_detection",
 ];
 
+/// Names that faults are drawn from, by protocol. A case with one that is no message is refused, and not recorded.
+const FAULTS: &[(&str, &[&str])] = &[
+    (
+        "lte-x2",
+        &[
+            "conditional-reconfiguration",
+            "connection-setup",
+            "end-marker",
+            "handover-cancel",
+            "handover-command",
+            "handover-confirm",
+            "handover-preparation-failure",
+            "handover-request",
+            "handover-request-ack",
+            "handover-success",
+            "initial-context-setup",
+            "measurement-control",
+            "measurement-control-complete",
+            "measurement-report",
+            "modify-bearer-request",
+            "modify-bearer-response",
+            "path-switch-request",
+            "path-switch-request-ack",
+            "path-switch-request-failure",
+            "pdcp-status-report",
+            "random-access-preamble",
+            "random-access-response",
+            "reestablishment",
+            "reestablishment-complete",
+            "reestablishment-reject",
+            "reestablishment-request",
+            "rlf-indication",
+            "service-request",
+            "sn-status-transfer",
+            "ue-context-release",
+            "ue-context-release-command",
+        ],
+    ),
+    ("cellular-ip", &["beacon", "paging-update", "route-update", "trigger"]),
+    (
+        "hawaii",
+        &["acknowledge", "beacon", "path-setup", "previous", "refreshed-host", "registration", "reply"],
+    ),
+    ("mandm", &["attach", "beacon", "join", "moved", "trigger"]),
+    (
+        "fmipv6",
+        &[
+            "advertisement",
+            "binding-acknowledge",
+            "binding-update",
+            "fback",
+            "fbu",
+            "hack",
+            "hi",
+            "prrtadv",
+            "rtsolpr",
+            "una",
+        ],
+    ),
+    (
+        "bcmp",
+        &[
+            "advertisement",
+            "anchor-change",
+            "attach",
+            "attach-acknowledge",
+            "login-request",
+            "login-response",
+            "logout",
+            "logout-acknowledge",
+            "notify",
+            "page",
+            "page-request",
+            "path-acknowledge",
+            "path-update",
+            "prepare",
+            "prepare-acknowledge",
+            "prepare-request",
+            "prepared",
+            "registration-reply",
+            "registration-request",
+        ],
+    ),
+    (
+        "mobile-ip",
+        &[
+            "agent-advertisement",
+            "binding-acknowledge",
+            "binding-update",
+            "registration-reply",
+            "registration-request",
+        ],
+    ),
+];
+
 /// The scenario of a case.
 pub struct Case<'a> {
     fields: Fields<'a>,
@@ -40,6 +135,10 @@ pub struct Case<'a> {
     chance: f64,
     /// Flows so far.
     flows: usize,
+    /// The profile of the run.
+    profile: &'static str,
+    /// The profiles of flows with changed rules.
+    profiles: String,
     text: String,
 }
 
@@ -48,14 +147,15 @@ pub fn text(schema: &Value, number: u64) -> String {
     let mut dice = Dice::of(number, "case");
     let fields = Fields { schema, case: number, often: OFTEN };
     let chance = dice.one_of(&[0.0, 0.02, 0.05, 0.15]);
-    let mut case = Case { fields, dice, chance, flows: 0, text: String::new() };
+    let mut case =
+        Case { fields, dice, chance, flows: 0, profile: "", profiles: String::new(), text: String::new() };
     match number % 10 {
         0..=4 => case.wires(),
         5 | 6 => case.mobility(),
         7 => case.lte(),
         _ => case.wireless_lan(),
     }
-    case.text
+    case.text + &case.profiles
 }
 
 impl Case<'_> {
@@ -65,7 +165,7 @@ impl Case<'_> {
     }
 
     fn run(&mut self, least: f64, most: f64) {
-        let profile = self.dice.one_of(&[
+        self.profile = self.dice.one_of(&[
             "rfc",
             "rfc",
             "rfc",
@@ -76,6 +176,7 @@ impl Case<'_> {
             "ns2-2003",
             "ns2-2009",
         ]);
+        let profile = self.profile;
         let seconds = self.dice.between(least, most);
         let numbers = if self.dice.chance(0.03) { "\nrandom_numbers = \"ns2\"" } else { "" };
         self.put(&format!("[run]\nduration = \"{seconds:.2} s\"\nprofile = \"{profile}\"{numbers}\n[record]\npackets = true\nvariables = true"));
@@ -171,7 +272,17 @@ impl Case<'_> {
             "udp" => String::new(),
             _ => {
                 let mut fields = match kind {
-                    "tcp" => fields::tcp(self.fields.schema, self.fields.case, &place, self.chance, OFTEN),
+                    "tcp" => {
+                        let Fields { schema, case, .. } = self.fields;
+                        let (mut fields, rules) = fields::tcp(schema, case, &place, self.chance, OFTEN);
+                        if !rules.is_empty() {
+                            let (of_run, rules) = (self.profile, lines(&rules));
+                            self.profiles +=
+                                &format!("[tcp_profiles.{name}]\nbased_on = \"{of_run}\"\n{rules}\n");
+                            fields.insert("profile".into(), name.clone().into());
+                        }
+                        fields
+                    }
                     _ => self.table("TransportSpec", kind, &place, 1.0),
                 };
                 if kind == "quic" && !moves {
@@ -344,27 +455,10 @@ impl Case<'_> {
     }
 
     fn faults(&mut self, protocol: &str) {
-        let sizes = &self.fields.schema["$defs"]["MobilitySpec"]["oneOf"];
-        let own = sizes
-            .as_array()
-            .into_iter()
-            .flatten()
-            .find(|node| node["properties"]["kind"]["const"] == protocol);
-        let sizes = own.and_then(|node| node["properties"]["sizes"]["default"].as_object());
-        let mut messages: Vec<String> =
-            sizes.into_iter().flatten().map(|(name, _)| name.replace('_', "-")).collect();
-        if protocol == "mobile-ip" {
-            let all = [
-                "agent-advertisement",
-                "binding-acknowledge",
-                "binding-update",
-                "registration-reply",
-                "registration-request",
-            ];
-            messages = all.map(Into::into).to_vec();
-        }
+        let own = FAULTS.iter().find(|(name, _)| *name == protocol);
+        let messages = own.map_or(&[][..], |(_, messages)| messages);
         for _ in 0..self.dice.one_of(&[0, 0, 1, 2]) {
-            let message = messages[self.dice.below(messages.len() as u64) as usize].clone();
+            let message = messages[self.dice.below(messages.len() as u64) as usize];
             let fate = match self.dice.below(3) {
                 0 => String::new(),
                 1 => format!("delay = {}\n", self.delay(0.005, 0.4)),

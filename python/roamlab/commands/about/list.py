@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from roamlab.base.screen import console
-from roamlab.commands.options import JSON, read_with
+from roamlab.commands.options import JSON
 from roamlab.commands.output import print_json
 
 
@@ -16,38 +16,20 @@ def _complete(_context: click.Context, _parameter: click.Parameter, begun: str) 
     return [name for name in profiles.names() if name.startswith(begun)]
 
 
-@click.command("list")
-@click.option(
-    "--profile",
-    metavar="NAME",
-    shell_complete=_complete,
-    help="Show every parameter of this TCP profile instead.",
-)
-@click.option(
-    "--variant", metavar="NAME", default="reno", show_default=True, help="TCP variant of the profile."
-)
+@click.group("list", invoke_without_command=True)
 @JSON
-@read_with("--variant", "--profile")
-def command(profile: str | None, variant: str, as_json: bool) -> None:
-    """List what a scenario can name, and the papers.
-
-    With --profile: a TCP profile's parameters with value, unit, meaning and source, and what the profile rfc has
-    where it differs.
-    """
+@click.pass_context
+def command(context: click.Context, as_json: bool) -> None:
+    """List what a scenario can name, and the papers."""
+    if context.invoked_subcommand is not None:
+        return
     import json
 
     from rich.table import Table
     from rich.text import Text
 
     from roamlab import _roamlab, papers
-    from roamlab.scenarios import profiles
 
-    if profile is not None:
-        if as_json:
-            print_json(profiles.profile(profile, variant))
-        else:
-            console(least_width=120).print(profiles.terminal_table(profile, variant))
-        return
     families = json.loads(_roamlab.catalogue()) | {
         "papers": [{"name": name, "summary": ""} for name in papers.names()]
     }
@@ -59,3 +41,27 @@ def command(profile: str | None, variant: str, as_json: bool) -> None:
         for row in rows:
             table.add_row(Text(row["name"], "bold"), Text(row["summary"]))
         console().print(table)
+
+
+@command.command("profile")
+@click.argument("name", shell_complete=_complete)
+@click.option(
+    "--variant",
+    metavar="NAME",
+    help="TCP variant.  [default: that of a flow under this profile that names none]",
+)
+@JSON
+def profile(name: str, variant: str | None, as_json: bool) -> None:
+    """Write out a TCP profile as TOML: its rules, and the parameters of a flow.
+
+    Each value has its meaning and source, and the value of the profile rfc where that is another one.
+    """
+    from roamlab.scenarios import profiles
+
+    if as_json:
+        print_json(profiles.profile(name, variant))
+    else:
+        from rich.text import Text
+
+        # The lines stay whole, and an output without Unicode gets escapes.
+        console().print(Text(profiles.as_toml(name, variant)), soft_wrap=True)

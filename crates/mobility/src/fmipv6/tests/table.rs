@@ -134,7 +134,7 @@ fn anchor() -> String {
         ("time: early", NOW, Input::Deadline),
         ("time: lifetime over", ms(29_500), Input::Deadline),
     ];
-    table(Anchor::new(&Params::default()).into(), &states, &inputs)
+    table(Anchor::default().into(), &states, &inputs)
 }
 
 fn access_router_table(params: &Params) -> String {

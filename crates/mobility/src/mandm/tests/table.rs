@@ -115,7 +115,7 @@ fn router() -> String {
         ("time: refresh, retransmission", ms(10_000), Input::Deadline),
         ("time: lifetimes over", ms(40_000), Input::Deadline),
     ];
-    table(Router::new(Some(UP), &Params::default()).into(), &states, &inputs)
+    table(Router::new(Some(UP)).into(), &states, &inputs)
 }
 
 fn router_at_the_root() -> String {
@@ -128,7 +128,7 @@ fn router_at_the_root() -> String {
         ("prune of here 995", NOW, hear(HERE, 995, Kind::Prune)),
         ("time: lifetime over", ms(40_000), Input::Deadline),
     ];
-    table(Router::new(None, &Params::default()).into(), &states, &inputs)
+    table(Router::new(None).into(), &states, &inputs)
 }
 
 fn access_router_table(params: &Params) -> String {

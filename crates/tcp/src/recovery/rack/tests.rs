@@ -1,5 +1,5 @@
 use crate::TcpSender;
-use crate::{Profile, SpuriousDetection, TcpSpec};
+use crate::{Profile, SpuriousDetection, TcpProfile, TcpSpec};
 use roamlab_engine::{Duration, Packets, Time};
 use roamlab_packet::{Ecn, SackBlocks, TcpFlags, TcpHeader};
 
@@ -16,11 +16,11 @@ impl Connection {
         let spec = TcpSpec {
             recovery: Some(crate::RecoveryKind::Rack),
             spurious_detection: Some(SpuriousDetection::None),
-            tail_loss_probe: Some(false),
             window: Some(Packets(1000)),
             ..TcpSpec::default()
         };
-        let params = spec.resolve(Profile::Rfc).unwrap();
+        let unprobed = TcpProfile { tail_loss_probe: Some(false), ..Profile::Rfc.into() };
+        let params = spec.resolve(&unprobed).unwrap();
         let mut connection = Connection { sender: TcpSender::new(params, Duration::ZERO), now: Time::ZERO };
         connection.send(0);
         connection.ack(1, &[]);

@@ -7,7 +7,7 @@ use crate::parameters::{Parameters, Warning};
 use roamlab_congestion::{PathPolicy, SenderEvent, SenderEventKind, SenderVariables, SpecError};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_packet::{Ecn, Format, Header, Receipt, Side, TcpFlags};
-use roamlab_tcp::Profile;
+use roamlab_tcp::Profiles;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -178,7 +178,7 @@ impl Ends {
 }
 
 impl Parameters for StopAndWaitSpec {
-    fn check(&self, _profile: Profile) -> Result<Option<Bytes>, SpecError> {
+    fn check(&self, _profiles: Profiles<'_>) -> Result<Option<Bytes>, SpecError> {
         if !(1..=65_500).contains(&self.segment.0) {
             return Err(("segment", "must be \"1 B\" to \"65500 B\"; write \"512 B\"".into()));
         }
@@ -188,11 +188,11 @@ impl Parameters for StopAndWaitSpec {
         Ok(Some(self.segment))
     }
 
-    fn check_policy(&self, _policy: PathPolicy, _profile: Profile) -> Result<(), String> {
+    fn check_policy(&self, _policy: PathPolicy, _profiles: Profiles<'_>) -> Result<(), String> {
         Err("stop and wait has no window to change: leave `path_change` out".into())
     }
 
-    fn warnings(&self, _profile: Profile, duration: Duration) -> Vec<Warning> {
+    fn warnings(&self, _profiles: Profiles<'_>, duration: Duration) -> Vec<Warning> {
         if self.timeout < duration {
             return Vec::new();
         }
@@ -203,7 +203,7 @@ impl Parameters for StopAndWaitSpec {
         vec![Warning { field: "timeout", message, help: "write a shorter time, for example \"1 s\"" }]
     }
 
-    fn load(&self, _profile: Profile) -> Option<(Bytes, Option<Packets>)> {
+    fn load(&self, _profiles: Profiles<'_>) -> Option<(Bytes, Option<Packets>)> {
         Some((Bytes(self.segment.0 + HEADERS), Some(Packets(1))))
     }
 }
@@ -212,13 +212,15 @@ impl Parameters for StopAndWaitSpec {
 mod tests {
     use super::*;
     use roamlab_engine::Streams;
+    use roamlab_tcp::ProfileName;
+    use std::collections::BTreeMap;
 
     #[test]
     fn a_segment_is_sent_again_until_it_is_acknowledged() {
         let streams = Streams::Named { seed: 1, run: 1 };
         let setting = Setting {
             flow: "file",
-            profile: Profile::Rfc,
+            profiles: Profiles { run: &ProfileName::default(), declared: &BTreeMap::new() },
             streams: &streams,
             clock_phase: None,
             is_opened: false,

@@ -30,7 +30,7 @@ mod tests;
 
 pub use base_station::BaseStation;
 pub use gateway::Gateway;
-pub use message::{Kind, Sizes};
+pub use message::Kind;
 pub use mobile_host::MobileHost;
 pub use phase::Phase;
 
@@ -48,14 +48,11 @@ pub struct Params {
     pub domain: Domain,
     /// Time between two updates while none is acknowledged. Default 200 ms.
     pub retransmit: Duration,
-    /// Sizes of messages.
-    pub sizes: Sizes,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        let (domain, sizes) = (Domain::default(), Sizes::default());
-        Params { domain, retransmit: Duration::from_millis(200), sizes }
+        Params { domain: Domain::default(), retransmit: Duration::from_millis(200) }
     }
 }
 
