@@ -7,34 +7,9 @@ use roamlab_packet::{Addr, DropReason, PacketId, PacketPool};
 use roamlab_record::Part;
 use roamlab_record::capture::{Capture, Sight};
 use roamlab_record::cause::{Cause, CauseId, CurrentCause, follows_from_move, is_root};
-use roamlab_record::ids::{Location, NodeId};
+use roamlab_record::ids::Location;
 use roamlab_record::probe::Probes;
 use roamlab_record::{PacketStep, Stop};
-
-/// Events of a host of which its flows are notified.
-#[derive(Copy, Clone, Debug)]
-pub enum PendingNotice {
-    /// It has entered a cell. The cause that a row of the causes has.
-    Entered(NodeId, CauseId),
-    /// Its handover has reached a phase that flows wait for.
-    Phase(PathPhase),
-    /// The message with this notice of a new path has reached the sender of its flow, with the row of the
-    /// causes.
-    PathNotice(u32, CauseId),
-}
-
-/// A phase with which the path of a host's flows has changed.
-#[derive(Copy, Clone, Debug)]
-pub struct PathPhase {
-    /// The host.
-    pub host: NodeId,
-    /// The node that the phase was noted at.
-    pub at: NodeId,
-    /// Its name.
-    pub phase: &'static str,
-    /// Its row of the causes.
-    pub row: CauseId,
-}
 
 /// Notices to the sender of a flow.
 #[derive(Copy, Clone, Debug)]
@@ -68,17 +43,12 @@ pub struct Context {
     pub capture: Option<Box<Capture>>,
     /// Losses of a queue discipline that are not yet recorded.
     pub dropped: Vec<(PacketId, DropReason)>,
-    /// Events of which the flows are not yet notified.
-    pub pending_notices: Vec<PendingNotice>,
-    /// The phases of handovers that flows wait for.
-    pub awaited: Vec<String>,
 }
 
 /// Between two events, when no loss is unrecorded.
 impl Clone for Context {
     fn clone(&self) -> Context {
-        let Context { now, scheduler, pool, messages, probes, capture, dropped, pending_notices, awaited } =
-            self;
+        let Context { now, scheduler, pool, messages, probes, capture, dropped } = self;
         debug_assert!(dropped.is_empty(), "a loss is not recorded yet");
         Context {
             now: *now,
@@ -88,8 +58,6 @@ impl Clone for Context {
             probes: probes.clone(),
             capture: capture.clone(),
             dropped: Vec::new(),
-            pending_notices: pending_notices.clone(),
-            awaited: awaited.clone(),
         }
     }
 }

@@ -3,13 +3,14 @@
 //! Agents use the network through its methods, and no flow. An action that its node cannot carry out violates a law:
 //! the run ends with a report. Some actions may find nothing to do; a comment gives the reason.
 
-use crate::context::{Announcement, Context, PendingNotice};
+use crate::context::{Announcement, Context};
 use crate::control::agent::{Agent, SetBy};
 use crate::control::fault::{Fault, FaultAction};
 use crate::control::messages::Content;
 use crate::dataplane::network::{Done, Listener, Network};
 use crate::event::Event;
 use crate::ids::{AgentIndex, CellId, DomainId, HostAtAgent};
+use crate::notices::PendingNotice;
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_mobility::{
     Action, Input, L2Trigger, Message, MobilityAction, MobilityAgent, MobilityInput, Prediction,
@@ -228,7 +229,7 @@ impl Agents {
             Content::Frame(_) => {} // delivered to stations
             Content::PathChange(notice) => {
                 let row = cx.current_cause();
-                cx.pending_notices.push(PendingNotice::PathNotice(notice, row));
+                net.cells().notices.push(PendingNotice::PathNotice(notice, row));
             }
         });
     }

@@ -11,6 +11,7 @@ mod endpoints;
 pub mod event;
 pub mod ids;
 mod layer2;
+mod notices;
 mod run;
 mod wifi;
 

@@ -3,7 +3,7 @@
 //! It uses neither flows nor agents. A packet at its destination is returned as a value ([`LocalDelivery`]). One trait
 //! ([`Listener`]) notifies agents of data packets that they watch, before these are forwarded.
 
-use crate::context::{Context, PendingNotice};
+use crate::context::Context;
 use crate::control::agent::Agent;
 use crate::dataplane::buffer::HostBuffer;
 use crate::dataplane::link::{InFlight, Links};
@@ -11,6 +11,7 @@ use crate::dataplane::node::{Domain, Node, Nodes};
 use crate::dataplane::route::StaticRoutes;
 use crate::ids::{AgentIndex, CellId, DomainId};
 use crate::layer2::cells::Cells;
+use crate::notices::PendingNotice;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::MobilityInput;
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId, Waiting};
@@ -334,13 +335,13 @@ impl Network {
         self.send_overtaking(host, waiting.overtaking, cx);
         waiting.since.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
         if !stays {
-            cx.pending_notices.push(PendingNotice::Entered(host, row));
+            self.cells.notices.push(PendingNotice::Entered(host, row));
         }
         Some((stays, row))
     }
 
     /// A phase of a host's handover, noted at a node; its row among the causes.
-    pub fn note(&self, host: Addr, phase: &'static str, node: NodeId, cx: &mut Context) -> Done<CauseId> {
+    pub fn note(&mut self, host: Addr, phase: &'static str, node: NodeId, cx: &mut Context) -> Done<CauseId> {
         let host = self
             .nodes
             .at(host)

@@ -7,6 +7,7 @@ use crate::endpoints::flow::Flow;
 use crate::endpoints::outside::{Datagram, Egress, Payload};
 use crate::endpoints::path_notice::{Informed, Notice};
 use crate::event::Event;
+use crate::notices::Notices;
 use roamlab_packet::{DropReason, FlowId, IpHeader, Packet, PacketId};
 use roamlab_record::Names;
 use roamlab_record::cause::CauseId;
@@ -58,8 +59,8 @@ impl Flows {
     }
 
     /// Schedules the first wake-up of every application, and the first false alarms.
-    pub fn start(&mut self, cx: &mut Context) {
-        self.await_phases(cx);
+    pub fn start(&mut self, notices: &mut Notices, cx: &mut Context) {
+        self.await_phases(notices, cx);
         for (flow, id) in self.flows.iter().zip(0..) {
             if let Some(time) = flow.app.next_wake() {
                 cx.scheduler.push(time, Event::App { flow: id });

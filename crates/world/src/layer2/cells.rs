@@ -4,6 +4,7 @@
 use crate::context::Context;
 use crate::event::Event;
 use crate::ids::CellId;
+use crate::notices::Notices;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, DropReason, PacketId, Waiting};
 use roamlab_radio::{InFlightAtBreak, RadioSpec, UplinkChoice};
@@ -59,13 +60,16 @@ pub struct Cells {
     in_flight_survives: bool,
     /// Hosts roam with 802.11; else layer 2 knows where they are.
     roam: bool,
+    /// What flows are to learn of the hosts.
+    pub notices: Notices,
 }
 
 impl Cells {
     /// Cells that are still empty, and the mobile hosts by their nodes.
     pub fn new(cells: Vec<Cell>, hosts: Vec<Option<Box<Mobile>>>, radio: &RadioSpec) -> Cells {
         let in_flight_survives = radio.in_flight_at_break() == InFlightAtBreak::Delivered;
-        Cells { cells, hosts, in_flight_survives, roam: radio.roaming().is_some() }
+        let (roam, notices) = (radio.roaming().is_some(), Notices::default());
+        Cells { cells, hosts, in_flight_survives, roam, notices }
     }
 
     /// Schedules the first motion and measurement of every host.

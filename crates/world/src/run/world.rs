@@ -3,11 +3,12 @@
 //! The parts are flows, the network, agents and stations. Each has private data; the signatures here name the values that pass
 //! between them.
 
-use crate::context::{Announcement, Context, PendingNotice};
+use crate::context::{Announcement, Context};
 use crate::control::Agents;
 use crate::dataplane::network::{LocalDelivery, Network};
 use crate::endpoints::flows::{Carrier, Flows};
 use crate::event::Event;
+use crate::notices::PendingNotice;
 use crate::run::options::{MemoryLimit, Progress, RunOptions, check_memory};
 use crate::wifi::{Stations, Wlan};
 use roamlab_engine::Time;
@@ -226,14 +227,14 @@ impl World {
     /// Tells the flows what has happened to their hosts: after most events nothing has.
     #[inline]
     fn tell_flows(&mut self) {
-        if !self.planes.cx.pending_notices.is_empty() {
+        if !self.planes.network.cells().notices.is_empty() {
             self.tell_flows_all();
         }
     }
 
     #[cold]
     fn tell_flows_all(&mut self) {
-        while let Some(notice) = self.planes.cx.pending_notices.pop() {
+        while let Some(notice) = self.planes.network.cells().notices.pop() {
             match notice {
                 PendingNotice::Entered(host, row) => self.flows.host_entered(host, row, &mut self.planes),
                 PendingNotice::Phase(phase) => self.flows.path_changed(phase, &mut self.planes),

@@ -4,9 +4,10 @@
 //! A sender at that node knows then; any other gets a message, unless the scenario gives it exact knowledge.
 
 use super::{Carrier, Flows};
-use crate::context::{Announcement, Context, PathPhase};
+use crate::context::{Announcement, Context};
 use crate::endpoints::path_notice::{Informed, Notice};
 use crate::event::Event;
+use crate::notices::{Notices, PathPhase};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, FlowId};
 use roamlab_record::PathChangeRow;
@@ -16,12 +17,9 @@ use roamlab_scenario::Notification;
 
 impl Flows {
     /// The phases that flows wait for, and the first false alarm of each flow that has some.
-    pub(super) fn await_phases(&mut self, cx: &mut Context) {
+    pub(super) fn await_phases(&mut self, notices: &mut Notices, cx: &mut Context) {
         for place in 0..self.informed.len() {
-            let phase = &self.informed[place].spec.phase;
-            if !cx.awaited.contains(phase) {
-                cx.awaited.push(phase.clone());
-            }
+            notices.wait_for(&self.informed[place].spec.phase);
             self.schedule_false(place, cx);
         }
     }

@@ -1,9 +1,10 @@
 //! Moves and measurements of hosts: the changes of the hosts and their cells.
 
 use super::{Backlog, Cells, Measuring};
-use crate::context::{Context, PathPhase, PendingNotice};
+use crate::context::Context;
 use crate::event::Event;
 use crate::ids::CellId;
+use crate::notices::{PathPhase, PendingNotice};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use roamlab_radio::{Condition, Finding, Motion};
@@ -101,7 +102,7 @@ impl Cells {
     }
 
     /// A phase of a host's handover, noted at a node; its row among the causes.
-    pub fn note(&self, host: NodeId, phase: &'static str, node: NodeId, cx: &mut Context) -> CauseId {
+    pub fn note(&mut self, host: NodeId, phase: &'static str, node: NodeId, cx: &mut Context) -> CauseId {
         let mobile = self.host(host);
         let led = cx.current_cause();
         let row = Cause::of(Kind::Phase, phase, led).at(Location::Node(node));
@@ -109,8 +110,8 @@ impl Cells {
         let visit = mobile.map_or(0, |mobile| mobile.visit);
         let time_ns = cx.now;
         cx.probes.phase(HandoverPhase { time_ns, host, visit, phase, node, cause });
-        if visit > 0 && cx.awaited.iter().any(|awaited| awaited == phase) {
-            cx.pending_notices.push(PendingNotice::Phase(PathPhase { host, at: node, phase, row: cause }));
+        if visit > 0 && self.notices.awaits(phase) {
+            self.notices.push(PendingNotice::Phase(PathPhase { host, at: node, phase, row: cause }));
         }
         cause
     }
