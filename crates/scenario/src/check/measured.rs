@@ -25,7 +25,88 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
         found.extend(early_candidates(&table, &fields));
     }
     found.extend(long_scans(scenario));
+    found.extend(lossy(scenario).into_iter().map(|problem| vec![problem]));
+    found.extend(strong_transmitters(scenario).into_iter().map(|problem| vec![problem]));
     found
+}
+
+/// The largest path loss exponent that is measured indoors and out, with a margin; a slope per decade is ten times as large.
+const STEEPEST: f64 = 8.0;
+
+/// The most that is lost over one metre, in dB: in free space 76 dB at 150 GHz.
+const MOST_AT_1_M_DB: f64 = 80.0;
+
+/// Kilometres in metres, as a part of a path loss: 3 decades.
+const DECADES_OF_KM: f64 = 3.0;
+
+/// Path losses in the form of 3GPP, 128.1 + 37.6·log10(km): a slope per decade, and the loss at a kilometre.
+fn lossy(scenario: &Scenario) -> Vec<Problem> {
+    let Some(measured) = scenario.radio.measurement().filter(|spec| spec.signal == SignalSpec::Positions)
+    else {
+        return Vec::new();
+    };
+    let loss = &measured.path_loss;
+    let mut found = Vec::new();
+    let mut warn = |part: &str, message: String, help: String| {
+        found.push(Problem::at(format!("radio.measurement.path_loss.{part}"), message).help(help));
+    };
+    let exponent = if loss.exponent > STEEPEST { loss.exponent / 10.0 } else { loss.exponent };
+    if loss.exponent > STEEPEST {
+        let message = format!(
+            "an exponent is 2 to 6, and {} dB are the slope for each decade of distance: ten times the exponent",
+            loss.exponent
+        );
+        warn("exponent", message, format!("write {}", rounded(exponent)));
+    }
+    if loss.loss_at_1_m_db > MOST_AT_1_M_DB {
+        let message = format!(
+            "{} dB are a loss at 1 km, as 3GPP's formulas have it: at 1 m less is lost",
+            loss.loss_at_1_m_db
+        );
+        let nearer = loss.loss_at_1_m_db - DECADES_OF_KM * 10.0 * exponent;
+        let help = match nearer > 0.0 {
+            true => format!(
+                "write {}, which with the exponent {} is {} dB at 1 km",
+                rounded(nearer),
+                rounded(exponent),
+                loss.loss_at_1_m_db
+            ),
+            false => "write the loss at 1 m, for example 15.3 with the exponent 3.76".into(),
+        };
+        warn("loss_at_1_m_db", message, help);
+    }
+    if loss.shadowing_db > 0.0 && loss.correlation_m < REFERENCE_M {
+        let message = format!(
+            "shadowing is another one after {} m: within each step of a host the level jumps",
+            loss.correlation_m
+        );
+        warn("correlation_m", message, "this is in metres: write for example 50.0".into());
+    }
+    found
+}
+
+/// A number as TOML has it, without the digits of rounding.
+fn rounded(number: f64) -> String {
+    format!("{:?}", (number * 1e6).round() / 1e6)
+}
+
+/// Powers of whole cells in the place of those of a resource element: the first one.
+fn strong_transmitters(scenario: &Scenario) -> Option<Problem> {
+    const STRONGEST_DBM: f64 = 30.0;
+    const ELEMENTS_DB: f64 = 27.8; // of 600, the subcarriers of 10 MHz
+    let mut known = scenario
+        .cells
+        .iter()
+        .filter_map(|(name, cell)| Some((name, cell.transmitter.as_ref()?.reference_signal_dbm)));
+    let (name, power) = known.find(|(_, power)| *power > STRONGEST_DBM)?;
+    let message = format!(
+        "{power} dBm are the power of a whole cell: this is that of its reference signal, in one resource element"
+    );
+    let field = format!("cells.{}.transmitter.reference_signal_dbm", quoted_key(name));
+    Some(Problem::at(field, message).help(format!(
+        "write {}, for 600 elements (10 MHz)",
+        rounded(((power - ELEMENTS_DB) * 10.0).round() / 10.0)
+    )))
 }
 
 /// A condition of event A3 that holds when the link of the old cell fails, or never.
@@ -275,6 +356,9 @@ fn out_of_coverage(scenario: &Scenario) -> Vec<Problem> {
         return Vec::new();
     };
     let loss = &measured.path_loss;
+    if !lossy(scenario).is_empty() {
+        return Vec::new(); // then the place of the host is not at fault
+    }
     let warn = |(index, host): (usize, &HostSpec)| {
         let first = host.trajectory.as_ref()?.waypoints_m.first()?;
         let cell = &host.stays().first()?.cell;

@@ -309,6 +309,10 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
                     group.push(Problem::at(format!("{table}.buffer.mark_forwarded"), message).help(help));
                 }
             }
+            // To spare packets is all that these disciplines have beyond others.
+            if fields.get("spare_forwarded").is_none() {
+                group.push(problem("kind", &message, &help));
+            }
             found.push(group);
         }
         let target = fields.get("target").and_then(|target| target.as_str()?.parse::<Duration>().ok());

@@ -183,10 +183,9 @@ fn refused(name: &str, names: &[&str], quote: char) -> (String, Option<String>) 
     }
 }
 
-/// The text in place of an expected value of another type.
-pub fn found_text(message: &str) -> Option<&str> {
-    let (found, _) = message.split_once("invalid type: string \"")?.1.rsplit_once("\", expected ")?;
-    Some(found)
+/// The text in place of an expected value of another type, and which type that is.
+pub fn found_text(message: &str) -> Option<(&str, &str)> {
+    message.split_once("invalid type: string \"")?.1.rsplit_once("\", expected ")
 }
 
 /// Probable meaning: a text as a probability; a bare number as a quantity, in the unit that its size makes
