@@ -61,7 +61,22 @@ _CHANGED = "a field of the scenario is changed by --set, for example --set 'run.
 _OTHER_OPTIONS = [
     (("--runs", "--seeds", "--repetitions", "--replications", "--repeat"), "--run", _SEVERAL_RUNS),
     (("--run", "--repetitions", "--replications", "--repeat", "-n"), "--runs", "write --runs 30"),
-    (("--runs", "--replications", "--metric"), "--store", "write it in the sweep's file: see docs/sweeps.md"),
+    (
+        ("--runs", "--replications", "--metric"),
+        "--cluster",
+        "write it in the sweep's file: see docs/sweeps.md",
+    ),
+    (
+        ("--runs", "--seed", "--run", "--replications", "--repeat", "--metric", "--set"),
+        "demo",
+        "the demo makes one run of each of its scenarios; `roamlab study schemes --runs 30` makes several, and "
+        "`roamlab run FILE` one of yours",
+    ),
+    (
+        ("--seed", "--run", "--set", "--metric"),
+        "study",
+        "a study has its own network and seeds; `roamlab sweep` makes one of your scenario",
+    ),
     (("-o", "--output", "--outdir"), "--out", "write --out and a name"),
     (
         ("--seed", "--run"),
@@ -96,7 +111,7 @@ _OTHER_OPTIONS = [
         _CHANGED,
     ),
 ]
-"""Options that people expect of a command that has another one, and what to write instead."""
+"""Options that people expect of a command that has another one, or this name, and what to write instead."""
 
 
 class _Commands(click.Group):
@@ -135,6 +150,7 @@ class _Commands(click.Group):
             if error.ctx is None:
                 raise
             has = {name for parameter in error.ctx.command.params for name in parameter.opts}
+            has |= set(error.ctx.command_path.split())
             advice = [
                 text for words, other, text in _OTHER_OPTIONS if error.option_name in words and other in has
             ]

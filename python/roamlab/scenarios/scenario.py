@@ -348,6 +348,23 @@ def load(path: str | Path, memory: int | None = None) -> Scenario:
     return scenario
 
 
+def load_with(path: Path, changes: Mapping[str, Any]) -> Scenario:
+    """The scenario in a file with changes, which may repair a field that is wrong in the file."""
+    if not changes:
+        return load(path)
+    try:
+        loaded = load(path)
+    except _roamlab.ScenarioError as error:
+        try:
+            return Scenario(read_text(path, _A_SCENARIO), shown(path)).set_all(changes)
+        except _roamlab.ScenarioError as left:
+            # The report of what is as wrong as before has the line of the file.
+            if (left.field, left.problem) == (error.field, error.problem):
+                raise error from None
+            raise
+    return loaded.set_all(changes)
+
+
 def of(scenario: Scenario | str | Path, memory: int | None = None) -> Scenario:
     """The scenario, or the one in the file at this path; `memory` as of `load`."""
     if isinstance(scenario, Scenario):
@@ -389,7 +406,9 @@ def assigned(given: Sequence[str], option: str = "--set") -> dict[str, Any]:
                 f"{option} {each}",
                 "this is no path and value" if equals else "there is no `=`",
                 expected="PATH=VALUE",
-                remedy=f"write {option} 'run.duration=14 s', for example",
+                remedy=f"write {option} 'run.duration=14 s', for example"
+                if equals
+                else f"write path and value as one argument, {option} '{path}=VALUE'",
             )
         if path in changes:
             raise BadInput(

@@ -323,7 +323,7 @@ def _replications(source: _Source, value: Any) -> int | Until:
                 ("replications",), f"{name} is missing", _FIELDS["replications"], f"add {name}"
             )
     with _located(source, ("replications", "metric")):
-        check(str(value["metric"]), "field `replications.metric`")
+        check(str(value["metric"]), "field `replications.metric`", one=True)
     with _located(source, ("replications",)):
         return Until(**value)
 

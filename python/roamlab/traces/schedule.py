@@ -85,15 +85,21 @@ class Fields:
         )
 
 
+_WRITTEN = {
+    "--where": "a field of the log and the value that it has in the wanted records: {} type={}",
+    "--column": "our name of a column and the log's: {} time_ms={}",
+}
+
+
 def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
-    """`NAME=VALUE` of an option, each. Raises `BadInput`."""
+    """`NAME=VALUE` of `--where` or `--column`, each. Raises `BadInput`."""
     for each in given:
         if "=" not in each:
             raise BadInput(
                 f"{option} {each}",
                 "there is no `=`",
                 expected="NAME=VALUE",
-                remedy=f"{option} time_ms=timestamp",
+                remedy=f"write {_WRITTEN[option].format(option, each)}, for example",
             )
     return {name: value for name, _, value in (each.partition("=") for each in given)}
 
