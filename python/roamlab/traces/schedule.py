@@ -86,8 +86,8 @@ class Fields:
 
 
 _WRITTEN = {
-    "--where": "a field of the log and the value that it has in the wanted records: {} type={}",
-    "--column": "our name of a column and the log's: {} time_ms={}",
+    "--where": "a field of the log and the value that it has there, --where type=handover",
+    "--column": "our name of a column and that of the log, --column time_ms=timestamp",
 }
 
 
@@ -99,7 +99,7 @@ def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
                 f"{option} {each}",
                 "there is no `=`",
                 expected="NAME=VALUE",
-                remedy=f"write {_WRITTEN[option].format(option, each)}, for example",
+                remedy=f"write in one argument {_WRITTEN[option]}, for example",
             )
     return {name: value for name, _, value in (each.partition("=") for each in given)}
 

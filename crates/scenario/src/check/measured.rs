@@ -26,7 +26,7 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
     }
     found.extend(long_scans(scenario));
     found.extend(lossy(scenario).into_iter().map(|problem| vec![problem]));
-    found.extend(strong_transmitters(scenario).into_iter().map(|problem| vec![problem]));
+    found.extend(strange_powers(scenario).into_iter().map(|problem| vec![problem]));
     found
 }
 
@@ -50,6 +50,16 @@ fn lossy(scenario: &Scenario) -> Vec<Problem> {
     let mut warn = |part: &str, message: String, help: String| {
         found.push(Problem::at(format!("radio.measurement.path_loss.{part}"), message).help(help));
     };
+    if loss.loss_at_1_m_db < 0.0 {
+        let gained = -loss.loss_at_1_m_db;
+        let message =
+            format!("a loss below 0 dB is a gain: at 1 m a host receives {gained} dB more than is sent");
+        warn("loss_at_1_m_db", message, format!("write {}", rounded(gained)));
+    }
+    if loss.shadowing_db == 0.0 {
+        let message = "without `shadowing_db` nothing reads this".into();
+        warn("correlation_m", message, "write for example `shadowing_db = 8.0`, or leave this out".into());
+    }
     let exponent = if loss.exponent > STEEPEST { loss.exponent / 10.0 } else { loss.exponent };
     if loss.exponent > STEEPEST {
         let message = format!(
@@ -90,23 +100,28 @@ fn rounded(number: f64) -> String {
     format!("{:?}", (number * 1e6).round() / 1e6)
 }
 
-/// Powers of whole cells in the place of those of a resource element: the first one.
-fn strong_transmitters(scenario: &Scenario) -> Option<Problem> {
+/// Levels that no resource element is sent with: the power of a whole cell, and what a host receives. The first one.
+fn strange_powers(scenario: &Scenario) -> Option<Problem> {
     const STRONGEST_DBM: f64 = 30.0;
+    const WEAKEST_DBM: f64 = -40.0;
     const ELEMENTS_DB: f64 = 27.8; // of 600, the subcarriers of 10 MHz
     let mut known = scenario
         .cells
         .iter()
         .filter_map(|(name, cell)| Some((name, cell.transmitter.as_ref()?.reference_signal_dbm)));
-    let (name, power) = known.find(|(_, power)| *power > STRONGEST_DBM)?;
-    let message = format!(
-        "{power} dBm are the power of a whole cell: this is that of its reference signal, in one resource element"
-    );
+    let (name, power) = known.find(|(_, power)| !(WEAKEST_DBM..=STRONGEST_DBM).contains(power))?;
+    let (message, help) = if power > STRONGEST_DBM {
+        let each = ((power - ELEMENTS_DB) * 10.0).round() / 10.0;
+        let message = format!(
+            "{power} dBm are the power of a whole cell: this is that of its reference signal, in one resource element"
+        );
+        (message, format!("write {}, for 600 elements (10 MHz)", rounded(each)))
+    } else {
+        let message = format!("{power} dBm are a level that a host receives: this is what the cell sends");
+        (message, "write for example 15.0".into())
+    };
     let field = format!("cells.{}.transmitter.reference_signal_dbm", quoted_key(name));
-    Some(Problem::at(field, message).help(format!(
-        "write {}, for 600 elements (10 MHz)",
-        rounded(((power - ELEMENTS_DB) * 10.0).round() / 10.0)
-    )))
+    Some(Problem::at(field, message).help(help))
 }
 
 /// A condition of event A3 that holds when the link of the old cell fails, or never.
@@ -267,6 +282,9 @@ fn fast_fading(scenario: &Scenario) -> Option<Vec<Problem>> {
     (fades <= period).then(|| fields.into_iter().map(warn).collect())
 }
 
+/// The speed of the fastest train for which mobile networks are specified, 500 km/h (TS 22.261 §7.1), with a margin.
+const FASTEST_M_PER_S: f64 = 150.0;
+
 /// Trajectories of which the run sees less than half, and hosts that stay at the first point of theirs.
 fn unfinished_trajectories(scenario: &Scenario) -> Vec<Problem> {
     let end = scenario.run.duration;
@@ -288,6 +306,13 @@ fn unfinished_trajectories(scenario: &Scenario) -> Vec<Problem> {
             return Some(
                 Problem::at(at("waypoints_m"), message)
                     .help("add a point, for example [1000.0, 0.0], or leave `speed_m_per_s` out"),
+            );
+        }
+        if speed > FASTEST_M_PER_S {
+            let message = format!("{speed} m/s are {:.0} km/h: no train is so fast", 3.6 * speed);
+            return Some(
+                Problem::at(at("speed_m_per_s"), message)
+                    .help(format!("write {} for {speed} km/h", rounded((speed / 3.6 * 10.0).round() / 10.0))),
             );
         }
         if trajectory.start >= end {
@@ -356,8 +381,9 @@ fn out_of_coverage(scenario: &Scenario) -> Vec<Problem> {
         return Vec::new();
     };
     let loss = &measured.path_loss;
-    if !lossy(scenario).is_empty() {
-        return Vec::new(); // then the place of the host is not at fault
+    let is_at_fault = |problem: &Problem| !problem.field.ends_with("correlation_m");
+    if strange_powers(scenario).is_some() || lossy(scenario).iter().any(is_at_fault) {
+        return Vec::new(); // the place of the host is not
     }
     let warn = |(index, host): (usize, &HostSpec)| {
         let first = host.trajectory.as_ref()?.waypoints_m.first()?;
@@ -369,10 +395,19 @@ fn out_of_coverage(scenario: &Scenario) -> Vec<Problem> {
             "the first point is {far:.0} m from the transmitter of \"{cell}\": the host receives it with {level:.0} dBm, and a cell below {} dBm is not heard",
             measured.audible_dbm
         );
-        let problem = Problem::at(format!("hosts[{index}].trajectory.waypoints_m"), message);
-        (level + SHADOWED * loss.shadowing_db < measured.audible_dbm).then(|| {
-            problem.help("positions are in metres: write a nearer point first, or another first cell")
-        })
+        let most = level + SHADOWED * loss.shadowing_db;
+        let usual = roamlab_radio::MeasurementSpec::default().audible_dbm;
+        let (field, help) = match most >= usual {
+            true => (
+                "radio.measurement.audible_dbm".into(),
+                format!("write a lower level, for example {usual:?}"),
+            ),
+            false => (
+                format!("hosts[{index}].trajectory.waypoints_m"),
+                "positions are in metres: write a nearer point first, or another first cell".into(),
+            ),
+        };
+        (most < measured.audible_dbm).then(|| Problem::at(field, message).help(help))
     };
     scenario.hosts.iter().enumerate().filter_map(warn).collect()
 }

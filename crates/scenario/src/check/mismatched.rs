@@ -482,7 +482,20 @@ fn of_losses(scenario: &Scenario) -> Vec<Vec<Problem>> {
         losses.push((format!("{field}.backhaul.loss"), &cell.backhaul.loss));
         losses.push((format!("{field}.backhaul.reverse_loss"), &cell.backhaul.reverse_loss));
     }
+    const MOST: f64 = 0.3; // a connection gets through no more
+    let connects = scenario.flows.iter().any(|flow| flow.transport.has_connection());
     let warn = |(field, loss): (String, &Option<LossSpec>)| {
+        if let Some(LossSpec::Independent(loss)) = loss
+            && *loss >= MOST
+            && connects
+        {
+            let message = format!(
+                "{} of 100 packets are lost here: through this no connection of TCP or QUIC sends on",
+                (1e4 * loss).round() / 1e2
+            );
+            let help = format!("write for {loss} % `{}`", (1e6 * loss / 100.0).round() / 1e6);
+            return Some(vec![Problem::at(field, message).help(help)]);
+        }
         let Some(LossSpec::Correlated(model)) = loss else { return None };
         let CorrelatedLoss::GilbertElliott(chain) = &**model;
         let (good, bad) = (chain.loss_in_good, chain.loss_in_bad);

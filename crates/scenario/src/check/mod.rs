@@ -413,10 +413,28 @@ fn check_record(scenario: &Scenario) -> Result<(), Problem> {
         if !names.iter().any(|name| matches(queue, name)) {
             let problem =
                 Problem::at(format!("record.queues[{index}]"), format!("there is no queue \"{queue}\""));
-            return Err(problem.help(known_value(queue, names.iter().map(String::as_str))));
+            return Err(problem.help(queue_help(scenario, queue, &names)));
         }
     }
     Ok(())
+}
+
+/// What to write instead of a queue's name: the downlink of a cell, the queues at a node, or a name that is near.
+fn queue_help(scenario: &Scenario, wanted: &str, names: &[String]) -> String {
+    let parts =
+        |name: &str| name.split("->").flat_map(|part| part.split('/')).map(str::to_owned).collect::<Vec<_>>();
+    let own = parts(wanted);
+    if let Some(cell) = own.first().filter(|cell| scenario.cells.contains_key(*cell)) {
+        return format!(
+            "write \"{cell}/air\" for the downlink of the cell, or \"*->{cell}\" for what comes to it"
+        );
+    }
+    match names.iter().any(|name| own.len() == 1 && parts(name).contains(&own[0])) {
+        true => format!(
+            "write \"{wanted}->*\" for the queues at \"{wanted}\", or \"*->{wanted}\" for those to it"
+        ),
+        false => known_value(wanted, names.iter().map(String::as_str)),
+    }
 }
 
 /// Every node must be reachable from every other over wired links and backhauls.

@@ -18,10 +18,12 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
     }
     for (index, link) in scenario.links.iter().enumerate() {
         let written = [("queue", &link.queue), ("reverse_queue", &link.reverse_queue)];
-        let acting = written.map(|(_, queue)| queue.as_deref().is_some_and(acts));
-        let other = match acting {
+        let is_there = written.map(|(_, queue)| queue.is_some());
+        let other = match written.map(|(_, queue)| queue.as_deref().is_some_and(acts)) {
             [true, false] => 1,
             [false, true] => 0,
+            _ if is_there == [true, false] => 1,
+            _ if is_there == [false, true] => 0,
             _ => continue,
         };
         let Some([there, back]) = ways(scenario, link) else { continue };
@@ -34,7 +36,7 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
         let message = format!(
             "this queue holds ACKs alone: the data of every flow goes from \"{from}\" to \"{to}\", and waits in the other queue"
         );
-        let problem = Problem::at(format!("links[{index}].{name}.kind"), message);
+        let problem = Problem::at(format!("links[{index}].{name}"), message);
         found
             .push(vec![problem.help(format!("write it as `{instead}`, or exchange the nodes of `between`"))]);
     }

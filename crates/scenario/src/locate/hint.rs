@@ -74,7 +74,7 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("replications", "`replications` is a field of a sweep, which names the scenario: see docs/sweeps.md"),
     ("metrics", "`metrics` is a field of a sweep, which names the scenario: see docs/sweeps.md"),
     ("scenario", "`scenario` is a field of a sweep, which names the scenario: see docs/sweeps.md"),
-    ("set", "`[set]` is a table of a sweep; here write the fields in their own tables"),
+    ("set", "`[set]` is a table of a sweep: write each field in its own table"),
     ("grid", "`[grid]` is a table of a sweep, which names the scenario: see docs/sweeps.md"),
     ("baseline", "`baseline` is a field of a sweep, which names the scenario: see docs/sweeps.md"),
 ];

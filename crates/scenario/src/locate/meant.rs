@@ -113,6 +113,9 @@ pub fn ranged(field: &str, message: &str) -> Option<String> {
 /// What to write where a number of packets is expected and bytes are given; none where no size is written that counts.
 pub fn packets(root: &DeTable<'_>, field: &str) -> Option<String> {
     let bytes = bytes(&value(root, field)?)?;
+    if bytes.0 >= i32::MAX as u64 {
+        return Some("leave it out: in other programs so large a number is written for no limit".into());
+    }
     let (table, name) = field.rsplit_once('.')?;
     let text = |path: &str| Some(value(root, path)?.as_str()?.to_owned());
     let kind = text(&format!("{table}.kind"));
