@@ -75,7 +75,7 @@ _OTHER_OPTIONS = [
     ),
     (("--seed", "--run", "--set"), "play", "change the scenario in the page, or in the file that is named"),
     (_PARALLEL, "--threads", "write --threads 4"),
-    *((_PARALLEL, command, _ONE_PROCESSOR) for command in ("run", "demo", "shell", "why")),
+    *((_PARALLEL, command, _ONE_PROCESSOR) for command in ("run", "shell", "why")),
     (("--trace", "--pcap"), "run", "make the run, then `roamlab export RUN --format pcapng`, or csv"),
     (
         ("--record", "--packets"),
@@ -109,6 +109,7 @@ _OTHER_OPTIONS = [
         "the demo makes one run of each of its scenarios; `roamlab study schemes --runs 30` makes several, and "
         "`roamlab run FILE` one of yours",
     ),
+    (_PARALLEL, "demo", "it takes all processors"),
     (
         ("--seed", "--run", "--set", "--metric"),
         "study",
@@ -215,10 +216,10 @@ class _Commands(click.Group):
             ]
             if not having:
                 raise
-            name = "run" if "run" in having else having[0]
+            command_name = "run" if "run" in having else having[0]
             raise click.UsageError(
                 f"No such option {error.option_name!r}: it is of a command, and written behind it: "
-                f"roamlab {name} … {error.option_name}.",
+                f"roamlab {command_name} … {error.option_name}.",
                 ctx,
             ) from None
 

@@ -451,7 +451,7 @@ def _assignment(option: str, given: str) -> str:
         return f"write {option} 'run.duration=14 s', for example"
     if colon:
         return f"write {option} '{path}={value}'"
-    return f"write path and value as one argument, {option} '{path}=VALUE'"
+    return f"write both in one argument, {option} '{path}=VALUE', as in {option} 'run.duration=14 s'"
 
 
 def _toml_value(text: str) -> Any:

@@ -157,7 +157,7 @@ fn value<'a>(root: &'a DeTable<'_>, field: &str) -> Option<DeValue<'a>> {
 fn bytes(value: &DeValue<'_>) -> Option<Bytes> {
     match value {
         DeValue::String(text) => text.parse().ok(),
-        DeValue::Integer(number) => number.as_str().parse().ok().map(Bytes),
+        DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok().map(Bytes),
         DeValue::Float(number) => number.as_str().parse::<f64>().ok().map(|number| Bytes(number as u64)),
         _ => None,
     }
