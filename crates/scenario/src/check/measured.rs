@@ -36,6 +36,9 @@ const STEEPEST: f64 = 8.0;
 /// The most that is lost over one metre, in dB: in free space 76 dB at 150 GHz.
 const MOST_AT_1_M_DB: f64 = 80.0;
 
+/// A standard deviation of shadowing above all that are measured.
+const MOST_SHADOWED_DB: f64 = 20.0;
+
 /// Kilometres in metres, as a part of a path loss: 3 decades.
 const DECADES_OF_KM: f64 = 3.0;
 
@@ -55,6 +58,13 @@ fn lossy(scenario: &Scenario) -> Vec<Problem> {
         let message =
             format!("a loss below 0 dB is a gain: at 1 m a host receives {gained} dB more than is sent");
         warn("loss_at_1_m_db", message, format!("write {}", rounded(gained)));
+    }
+    if loss.shadowing_db > MOST_SHADOWED_DB {
+        let message = format!(
+            "a standard deviation of {} dB: measured ones are 3 to 12 dB, and one host in three is further off than this",
+            loss.shadowing_db
+        );
+        warn("shadowing_db", message, "write for example 8.0".into());
     }
     if loss.shadowing_db == 0.0 {
         let message = "without `shadowing_db` nothing reads this".into();
@@ -298,6 +308,14 @@ fn unfinished_trajectories(scenario: &Scenario) -> Vec<Problem> {
             return Some(
                 Problem::at(at("speed_m_per_s"), message)
                     .help("write a speed, for example 10.0, or only the point where the host is"),
+            );
+        }
+        if length > 0.0 && length < REFERENCE_M {
+            let message =
+                format!("the whole way is {length:.2} m long, and path loss grows from {REFERENCE_M} m on");
+            return Some(
+                Problem::at(at("waypoints_m"), message)
+                    .help("positions are in metres: write for example [[0.0, 0.0], [1000.0, 0.0]]"),
             );
         }
         if length == 0.0 && speed > 0.0 {

@@ -315,6 +315,17 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
             }
             found.push(group);
         }
+        if fields.get("tins").is_some_and(|tins| tins != "besteffort")
+            && code_points.is_empty()
+            && !scenario.flows.is_empty()
+        {
+            let message = "no packet has a code point: all are in one tin";
+            found.push(vec![problem(
+                "tins",
+                message,
+                "write `dscp = 46` in a flow, for example, or leave this out",
+            )]);
+        }
         let target = fields.get("target").and_then(|target| target.as_str()?.parse::<Duration>().ok());
         if let (Some(target), Some(smallest)) = (target, smallest)
             && let Some(takes) = super::senseless::packet_time(scenario, &path, smallest)

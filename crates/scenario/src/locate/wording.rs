@@ -207,6 +207,9 @@ fn probably(found: &str, wanted: &str) -> Option<String> {
             let packets = (value / 1448.0).floor();
             return Some(format!("\"{packets} pkt\", which is {number} B in packets of 1448 B"));
         }
+        "a rate" if (100.0..10_000.0).contains(&value) => {
+            return Some(format!("\"{number} Mbit/s\" or \"{number} kbit/s\""));
+        }
         "a rate" if value < 10_000.0 => "Mbit/s",
         "a rate" => "bit/s",
         "a size" => "B",
