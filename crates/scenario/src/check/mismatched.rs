@@ -302,9 +302,14 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
                 let message = format!("the queue `{path}` spares packets with {spares}");
                 let help = format!("write {mark}, or another `mark` in the queue");
                 group.push(Problem::at(format!("{table}.buffer.mark"), &message).help(help));
-                if fields_of(spec).is_some_and(|fields| {
-                    fields.pointer("/buffer/mark_forwarded") == Some(&Value::Bool(false))
-                }) {
+                let is_off = |field: &str| {
+                    fields_of(spec).is_some_and(|fields| fields.pointer(field) == Some(&Value::Bool(false)))
+                };
+                if is_off("/smooth_handoff") {
+                    let help = "write `smooth_handoff = true`, or another queue";
+                    group.push(Problem::at(format!("{table}.smooth_handoff"), &message).help(help));
+                }
+                if is_off("/buffer/mark_forwarded") {
                     let help = "write `buffer.mark_forwarded = true`, or another queue";
                     group.push(Problem::at(format!("{table}.buffer.mark_forwarded"), message).help(help));
                 }
