@@ -200,9 +200,9 @@ class _Commands(click.Group):
             raise click.UsageError(f"No such option {error.option_name!r}: {advice[0]}.", error.ctx) from None
         except click.UsageError as error:
             extra = re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", error.message)
-            if extra is None or error.ctx is None or not (advice := _for_extra(error.ctx.command, extra[1])):
+            if extra is None or error.ctx is None or not (instead := _for_extra(error.ctx.command, extra[1])):
                 raise
-            raise click.UsageError(f"{error.message}: {advice}.", error.ctx) from None
+            raise click.UsageError(f"{error.message}: {instead}.", error.ctx) from None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read what is before the command; an option of a command belongs behind it."""
@@ -237,7 +237,7 @@ class _Commands(click.Group):
 
 
 def _for_extra(command: click.Command, extra: str) -> str:
-    """What to write instead of arguments that a command does not take; empty if nothing is known."""
+    """Advice on arguments that a command does not take; empty if nothing is known."""
     changes = any("--set" in parameter.opts for parameter in command.params)
     if changes and re.match(r"[\w.]+=", extra):
         return "each change has its own option: write --set before it"

@@ -98,7 +98,7 @@ def explain(
 
 
 def _has(results: Results, table: str, row: int) -> bool:
-    """Whether a run's table has a row of this number; true for a table that has no causes, which is another fault."""
+    """True if a run's table has a row of this number, and for a table that has no causes, which is another fault."""
     return table not in why.WITH_CAUSES or row < results.table(table).height
 
 

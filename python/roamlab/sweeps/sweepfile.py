@@ -214,15 +214,15 @@ def _base(source: _Source, data: Mapping[str, Any], more: Mapping[str, Any]) -> 
     except BadInput as error:
         raise source.refuse(("scenario",), one_line(error), _FIELDS["scenario"], "correct the path") from None
     except _roamlab.ScenarioError as error:
-        if _is_scenario(file):
-            return load_with(file, {**changes, **more})
-        # The sweep may come from another person, and name any file that its reader can read: nothing of it is shown.
-        where = re.match(r"[^\n]*?:(\d+:\d+): ", str(error))
-        problem = f"{named} is not a scenario" + (
-            f": line {where[1].replace(':', ', column ')}" if where else ""
-        )
-        remedy = "`roamlab check` of this file reports its faults"
-        raise source.refuse(("scenario",), problem, _FIELDS["scenario"], remedy) from None
+        if not _is_scenario(file):
+            # The sweep may come from another person, and name any file that its reader can read: none of it is shown.
+            where = re.match(r"[^\n]*?:(\d+:\d+): ", str(error))
+            problem = f"{named} is not a scenario" + (
+                f": line {where[1].replace(':', ', column ')}" if where else ""
+            )
+            remedy = "`roamlab check` of this file reports its faults"
+            raise source.refuse(("scenario",), problem, _FIELDS["scenario"], remedy) from None
+        base = load_with(file, {**changes, **more})
     for path in changes:
         for axis in _axes(data):
             if _touches(axis, path):

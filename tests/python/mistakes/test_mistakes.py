@@ -475,3 +475,13 @@ def test_a_condition_on_all_flows_is_answered_by_one_that_can_be_used() -> None:
     assert 'write "flows.NAME.timeouts" with the name of a flow, or "mean(flows.*.timeouts)"' in str(
         caught.value
     )
+
+
+def test_a_sweep_repairs_what_is_wrong_in_its_scenario(tmp_path: Path) -> None:
+    file = _sweep_file(tmp_path, "replications = 1")
+    wrong = CHANCE.replace('home = "ha"', 'home = "hq"', 1)
+    (tmp_path / "lab.toml").write_text(wrong, encoding="utf-8")
+    options = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
+    assert "lab.toml:60:" in said_of(["sweep", file, *options])
+    done = CliRunner().invoke(cli, ["sweep", file, "--set", "hosts.mh.home=ha", *options])
+    assert done.exit_code == 0, done.output

@@ -7,7 +7,7 @@ use crate::problem::field::{Step, push_key, steps};
 use roamlab_engine::Bytes;
 use toml::de::{DeTable, DeValue};
 
-/// What to write where a number is expected and the text has one, or names one: `"36 km/h"` in metres a second is 10.0.
+/// Text to write where a number is expected and the text has one, or names one: `"36 km/h"` in metres a second is 10.0.
 pub fn number(field: &str, wanted: &str, text: &str) -> Option<String> {
     let whole = match wanted {
         "f64" => false,
@@ -110,7 +110,7 @@ pub fn ranged(field: &str, message: &str) -> Option<String> {
     Some(format!("{before}a whole number from {least} to {most},{after}"))
 }
 
-/// What to write where a number of packets is expected and bytes are given; none where no size is written that counts.
+/// Text to write where a number of packets is expected and bytes are given; none where no size is written that counts.
 pub fn packets(root: &DeTable<'_>, field: &str) -> Option<String> {
     let bytes = bytes(&value(root, field)?)?;
     if bytes.0 >= i32::MAX as u64 {
