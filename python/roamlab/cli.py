@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import sys
 import warnings
 from contextlib import suppress
@@ -58,10 +59,62 @@ _SEVERAL_RUNS = (
     "`replications`"
 )
 _CHANGED = "a field of the scenario is changed by --set, for example --set 'run.duration=5 s'"
+_MADE = "it reads a run: make one by `roamlab run FILE --seed 3 --set 'run.duration=5 s'`, and name its folder here"
+_OF_RUNS = ("--seed", "--run", "--set", "--duration")
+_ONE_PROCESSOR = (
+    "one run takes one processor; `roamlab compare` and `roamlab sweep` have --threads for several runs"
+)
+_PARALLEL = ("--threads", "--jobs", "-j", "--parallel", "--workers", "--cores", "--processes")
+_PRINTS = "the result is printed: write > and a name of a file behind the command"
 _OTHER_OPTIONS = [
+    *((_OF_RUNS, command, _MADE) for command in ("chart", "report", "explore", "export", "trace")),
+    (
+        ("--seed", "--run", "--set", "--duration"),
+        "reproduce",
+        "scenarios and seeds are the paper's; --runs has the number of runs",
+    ),
+    (("--seed", "--run", "--set"), "play", "change the scenario in the page, or in the file that is named"),
+    (_PARALLEL, "--threads", "write --threads 4"),
+    *((_PARALLEL, command, _ONE_PROCESSOR) for command in ("run", "shell", "why")),
+    (("--trace", "--pcap"), "run", "make the run, then `roamlab export RUN --format pcapng`, or csv"),
+    (
+        ("--record", "--packets"),
+        "run",
+        "what is recorded is written under [record], or --set record.packets=true",
+    ),
+    (("--store",), "run", "a run is a folder below --out"),
+    *(
+        (
+            ("--from", "--to", "--start", "--end"),
+            command,
+            "`roamlab explore RUN --from 9 --to 11` shows a part of a run",
+        )
+        for command in ("chart", "report")
+    ),
+    (("--host", "--at", "--on"), "--node", "write --node and the name of a host or node"),
+    *(
+        (("--out", "-o", "--output"), command, _PRINTS)
+        for command in ("check", "list", "schema", "schedule", "why", "trace")
+    ),
     (("--runs", "--seeds", "--repetitions", "--replications", "--repeat"), "--run", _SEVERAL_RUNS),
     (("--run", "--repetitions", "--replications", "--repeat", "-n"), "--runs", "write --runs 30"),
-    (("--runs", "--replications", "--metric"), "--store", "write it in the sweep's file: see docs/sweeps.md"),
+    (
+        ("--runs", "--replications", "--metric"),
+        "--cluster",
+        "write it in the sweep's file: see docs/sweeps.md",
+    ),
+    (
+        ("--runs", "--seed", "--run", "--replications", "--repeat", "--metric", "--set"),
+        "demo",
+        "the demo makes one run of each of its scenarios; `roamlab study schemes --runs 30` makes several, and "
+        "`roamlab run FILE` one of yours",
+    ),
+    (_PARALLEL, "demo", "it takes all processors"),
+    (
+        ("--seed", "--run", "--set", "--metric"),
+        "study",
+        "a study has its own network and seeds; `roamlab sweep` makes one of your scenario",
+    ),
     (("-o", "--output", "--outdir"), "--out", "write --out and a name"),
     (
         ("--seed", "--run"),
@@ -96,7 +149,7 @@ _OTHER_OPTIONS = [
         _CHANGED,
     ),
 ]
-"""Options that people expect of a command that has another one, and what to write instead."""
+"""Options that people expect of a command that has another one, or this name, and what to write instead."""
 
 
 class _Commands(click.Group):
@@ -135,6 +188,7 @@ class _Commands(click.Group):
             if error.ctx is None:
                 raise
             has = {name for parameter in error.ctx.command.params for name in parameter.opts}
+            has |= set(error.ctx.command_path.split())
             advice = [
                 text for words, other, text in _OTHER_OPTIONS if error.option_name in words and other in has
             ]
@@ -144,6 +198,30 @@ class _Commands(click.Group):
                     error.option_name, possibilities=close or None, ctx=error.ctx
                 ) from None
             raise click.UsageError(f"No such option {error.option_name!r}: {advice[0]}.", error.ctx) from None
+        except click.UsageError as error:
+            extra = re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", error.message)
+            if extra is None or error.ctx is None or not (instead := _for_extra(error.ctx.command, extra[1])):
+                raise
+            raise click.UsageError(f"{error.message}: {instead}.", error.ctx) from None
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read what is before the command; an option of a command belongs behind it."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            having = [
+                name
+                for name, command in self.commands.items()
+                if any(error.option_name in parameter.opts for parameter in command.params)
+            ]
+            if not having:
+                raise
+            command_name = "run" if "run" in having else having[0]
+            raise click.UsageError(
+                f"No such option {error.option_name!r}: it is of a command, and written behind it: "
+                f"roamlab {command_name} … {error.option_name}.",
+                ctx,
+            ) from None
 
     def _of_option(
         self, ctx: click.Context, word: str, rest: list[str]
@@ -156,6 +234,16 @@ class _Commands(click.Group):
             say(ctx.get_help())
             ctx.exit()
         return super().resolve_command(ctx, [rest[0], "--help"])
+
+
+def _for_extra(command: click.Command, extra: str) -> str:
+    """Advice on arguments that a command does not take; empty if nothing is known."""
+    changes = any("--set" in parameter.opts for parameter in command.params)
+    if changes and re.match(r"[\w.]+=", extra):
+        return "each change has its own option: write --set before it"
+    if extra.endswith(".toml"):
+        return "this command takes one file; `roamlab compare A B` compares two scenarios"
+    return ""
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -66,7 +66,17 @@ impl MeasurementSpec {
         if !self.audible_dbm.is_finite() {
             return bad("audible_dbm", "the level is no number: write for example -110.0");
         }
-        if !(self.peak_dbm > self.audible_dbm && self.peak_dbm.is_finite()) {
+        let on_schedule = self.signal == SignalSpec::Schedule;
+        let is_heard = !on_schedule || self.peak_dbm > self.audible_dbm;
+        if self.audible_dbm > 0.0 && (!on_schedule || !is_heard) {
+            let level = self.audible_dbm;
+            let message = format!(
+                "a phone receives less than a milliwatt, 0 dBm, and hears far less: write {:?}",
+                -level
+            );
+            return bad("audible_dbm", &message);
+        }
+        if !(is_heard && self.peak_dbm.is_finite()) {
             return bad("peak_dbm", "a visited cell must be heard: write a level above `audible_dbm`");
         }
         if !(self.slope_db_per_s > 0.0 && self.slope_db_per_s.is_finite()) {

@@ -151,10 +151,11 @@ impl<'de> Node<'de> {
 
     fn list<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unread> {
         let Value::List(items) = self.value else { return Err(self.unexpected(&visitor)) };
+        let all = items.len();
         let mut items = Items(items.into_iter());
         let read = visitor.visit_seq(&mut items).and_then(|list| match items.0.len() {
             0 => Ok(list),
-            more => Err(de::Error::custom(format!("{more} more entries than expected"))),
+            more => Err(de::Error::custom(format!("expected a list of {}, got {all} entries", all - more))),
         });
         read.map_err(|error: Unread| error.within(&self.at))
     }

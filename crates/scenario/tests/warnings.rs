@@ -107,7 +107,7 @@ fn a_field_that_nothing_reads_is_warned_of_whatever_its_value() {
     let text = text.replacen("route_optimisation = true", unsmooth, 1);
     let warnings = scenario(&text).warnings(&text, "lab.toml");
     let fields: Vec<_> = warnings.iter().map(|warning| warning.problem.field.as_str()).collect();
-    assert_eq!(fields, ["mobility.ro_trigger", "mobility.buffer.at"]);
+    assert_eq!(fields, ["mobility.ro_trigger", "mobility.buffer.at", "mobility.smooth_handoff"]);
 }
 
 /// A network with two cells, of which each part can be replaced.

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roamlab.base.errors import BadInput, within
-from roamlab.base.screen import say
+from roamlab.base.screen import say, shown
 from roamlab.causes import explain as explaining
 from roamlab.causes.removal import recorded
 from roamlab.records import why
 from roamlab.records.manifest import build_of
 from roamlab.records.store import open_run
 from roamlab.running.run import simulate
-from roamlab.scenarios.scenario import Scenario, assignments, load
+from roamlab.scenarios.scenario import Scenario, assignments, load_with
 from roamlab.showing import terminal
 
 if TYPE_CHECKING:
@@ -77,6 +77,14 @@ def explain(
     with within(named):
         results = _run(named, changes, recorded if table is None else lambda scenario: scenario)
         if table is not None:
+            if changes and not _has(results, *table):
+                raise BadInput(
+                    f"why {table[0]} {table[1]}",
+                    f"the run with {assignments(changes)} has no such row",
+                    expected="a row of the run that is made again with --set",
+                    remedy=f"a row of the run as it was is explained without --set: "
+                    f"`roamlab why {table[0]} {table[1]} {shown(named)}`",
+                )
             return terminal.rows(why.why(results, *table)) if as_json else why.lines(results, *table)
     made = results.manifest
     if made.build_hash != build_of(made.parameters_text):
@@ -89,11 +97,15 @@ def explain(
     return [each.data() for each in told] if as_json else explaining.lines(told)
 
 
+def _has(results: Results, table: str, row: int) -> bool:
+    """True if a run's table has a row of this number, and for a table that has no causes, which is another fault."""
+    return table not in why.WITH_CAUSES or row < results.table(table).height
+
+
 def _run(named: Path, changes: Mapping[str, Any], prepared: Callable[[Scenario], Scenario]) -> Results:
     """The run that is meant; see `explain`. `prepared` is what is simulated of a scenario."""
     if named.suffix == ".toml" and not named.is_dir():
-        loaded = load(named)
-        return simulate(prepared(loaded.set_all(changes) if changes else loaded))
+        return simulate(prepared(load_with(named, changes)))
     results = open_run(named)
     if not changes:
         return results

@@ -45,6 +45,4 @@ def load(path: Path, changes: Sequence[str]) -> Scenario:
     """The scenario in a file, with the changes of `--set`."""
     from roamlab.scenarios import scenario
 
-    wanted = scenario.assigned(changes)
-    loaded = scenario.load(path)
-    return loaded.set_all(wanted) if wanted else loaded
+    return scenario.load_with(path, scenario.assigned(changes))

@@ -34,6 +34,16 @@ ANY_PATH = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False)
 
+
+def _assignments(_context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse a value without `=` before click refuses what is behind it: the value as another argument."""
+    if any("=" not in each for each in given):
+        from roamlab.scenarios.scenario import assigned
+
+        assigned(given, max(option.opts, key=len))
+    return given
+
+
 SCENARIO = click.argument("scenario", type=ANY_PATH)
 RUN = click.argument("run_folder", metavar="[RUN]", type=ANY_PATH, required=False)
 SET = click.option(
@@ -41,6 +51,7 @@ SET = click.option(
     "changes",
     multiple=True,
     metavar="PATH=VALUE",
+    callback=_assignments,
     help="Change a field of the scenario, as in --set 'run.duration=14 s'; may be given more than once.",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roamlab.base.quantities import counted
+from roamlab.records.metrics import span_s
 from roamlab.scenarios import profiles
 from roamlab.scenarios.scenario import is_declared_by
 
@@ -267,3 +268,29 @@ def unused(parameters: Mapping[str, Any], idle: Set[str]) -> list[str]:
                 "write it at a link of the path of a flow"
             )
     return found
+
+
+def unmet_outages(parameters: Mapping[str, Any], lost: Sequence[tuple[str, int]], end_s: float) -> list[str]:
+    """A line for each outage of a wired link in which no packet arrived at its ends.
+
+    `lost` are place and time in ns of each loss at a link that was down, `end_s` is when the run ends.
+    """
+    found = []
+    for number, link in enumerate(parameters.get("links", [])):
+        one, other = link["between"]
+        times = [time / 1e9 for place, time in lost if place in (f"{one}->{other}", f"{other}->{one}")]
+        turns = [
+            (span_s(change["at"]), position, change["up"])
+            for position, change in enumerate(link.get("changes", []))
+            if change.get("up") is not None
+        ]
+        turns.sort()
+        for at, position, up in turns:
+            until = next((later for later, _, again in turns if again and later > at), end_s)
+            if not up and at < end_s and not any(at <= time <= until for time in times):
+                found.append(
+                    f"links[{number}].changes[{position}].up: no packet arrived over the link between {one} and "
+                    f"{other} while it was down, from {at:g} s to {until:g} s: the outage has no effect; "
+                    "write a time at which data is sent there, or another link"
+                )
+    return found[:_NAMED]

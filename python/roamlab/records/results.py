@@ -117,6 +117,7 @@ class Results(Frames):
             *found,
             *self._unmet(),
             *self._unused_links(),
+            *self._unmet_outages(),
             *self._unreached(),
             *([] if unseen else self._complete_before_moves()),
             *self._window_limited(),
@@ -166,6 +167,18 @@ class Results(Frames):
         if idle.is_empty() or self.links.height > remarks.MOST_FLOWS:
             return []
         return remarks.unused(self.manifest.parameters, set(idle["link"].cast(pl.String)))
+
+    def _unmet_outages(self) -> list[str]:
+        # Of a large scenario without outages the links are not read.
+        if not self.manifest.outline.flows or '"up":false' not in self.manifest.parameters_text:
+            return []
+        drops = self.table("drops").select(pl.col("place", "reason").cast(pl.String), "time_ns")
+        lost = drops.filter(pl.col("reason") == "link-down").select("place", "time_ns").rows()
+        idle = self._unused_links()
+        end_s = self.manifest.outline.duration_ns / 1e9
+        found = remarks.unmet_outages(self.manifest.parameters, lost, end_s)
+        # A link that no packet used at all has its warning.
+        return [line for line in found if not any(line.partition("]")[0] in other for other in idle)]
 
     def _timeouts_of_handovers(self) -> list[str]:
         recorded = {"tcp", "causes", "handovers"} <= {*self.loaders}

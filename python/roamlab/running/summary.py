@@ -228,8 +228,8 @@ def bounds(metric: str) -> tuple[float, float]:
     return least, most
 
 
-def check(metric: str, where: str) -> None:
-    """Refuse what is no metric; `where` names the field for the report."""
+def check(metric: str, where: str, *, one: bool = False) -> None:
+    """Refuse what is no metric; `where` names the field for the report. `one`: there the metric is of one flow."""
     parts = metric.split(",")
     if len(parts) > 1 and all(Name.of(part.strip()).known for part in parts):
         raise BadInput(
@@ -252,6 +252,8 @@ def check(metric: str, where: str) -> None:
     ):
         inner = f"flows.{name.flow or (what == meant and flow) or '*'}.{meant}"
         remedy = f'did you mean "{f"{name.over}({inner})" if name.over else inner}"?'
+        if one and not name.over and "*" in inner:
+            remedy = f'write "flows.NAME.{meant}" with the name of a flow, or "mean({inner})"'
     expected = "a metric of docs/metrics.md" if meant else f"one of {', '.join(names())}"
     raise BadInput(where, f"there is no metric {metric!r}", expected=expected, remedy=remedy)
 

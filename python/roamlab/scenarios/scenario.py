@@ -286,6 +286,13 @@ class Scenario:
         if isinstance(value, dict | list):
             value = deepcopy(value)  # a later change may be inside it, and it may be read-only
         *parents, last = re.sub(r"\[(\d+)\]", r".\1", path).split(".")
+        if inside := self._parent_of(table, parents):
+            raise BadInput(
+                f"{self.name}, field {path}",
+                f"there is no part {parents[0]!r}",
+                expected="a path that begins with a part of the scenario",
+                remedy=f"write {inside}.{path}",
+            )
         for depth, step in enumerate(parents):
             if isinstance(table, dict):
                 if step not in table and depth == 1 and parents[0] == "cells":
@@ -297,6 +304,16 @@ class Scenario:
             table[last] = value
         else:
             table[self._position(table, last, path)] = value
+
+    def _parent_of(self, table: Any, parents: Sequence[str]) -> str:
+        """The part of the scenario that a path lacks, if it begins with the name of an element; otherwise empty."""
+        if not parents or not isinstance(table, dict) or parents[0] in table:
+            return ""
+        names = {
+            part: [each.get("name") if isinstance(each, dict) else each for each in table.get(part, ())]
+            for part in ("hosts", "flows", "cells")
+        }
+        return next((part for part, known in names.items() if parents[0] in known), "")
 
     def _position(self, elements: Any, step: str, path: str) -> int:
         """Position in a list of the element that `step` names."""
@@ -348,6 +365,23 @@ def load(path: str | Path, memory: int | None = None) -> Scenario:
     return scenario
 
 
+def load_with(path: Path, changes: Mapping[str, Any]) -> Scenario:
+    """The scenario in a file with changes, which may repair a field that is wrong in the file."""
+    if not changes:
+        return load(path)
+    try:
+        loaded = load(path)
+    except _roamlab.ScenarioError as error:
+        try:
+            return Scenario(read_text(path, _A_SCENARIO), shown(path)).set_all(changes)
+        except _roamlab.ScenarioError as left:
+            # The report of what is as wrong as before has the line of the file.
+            if (left.field, left.problem) == (error.field, error.problem):
+                raise error from None
+            raise
+    return loaded.set_all(changes)
+
+
 def of(scenario: Scenario | str | Path, memory: int | None = None) -> Scenario:
     """The scenario, or the one in the file at this path; `memory` as of `load`."""
     if isinstance(scenario, Scenario):
@@ -389,7 +423,15 @@ def assigned(given: Sequence[str], option: str = "--set") -> dict[str, Any]:
                 f"{option} {each}",
                 "this is no path and value" if equals else "there is no `=`",
                 expected="PATH=VALUE",
-                remedy=f"write {option} 'run.duration=14 s', for example",
+                remedy=_assignment(option, each),
+            )
+        if more := re.search(r"[,;]\s*([a-z_]+(?:\.[\w-]+)+)=", value if value[:1] not in "{[\"'" else ""):
+            raise BadInput(
+                f"{option} {each}",
+                f"the change of {more[1]} is a part of the value of {path}",
+                expected="one change",
+                remedy=f"write {option} for each: {option} '{path}={value[: more.start()]}' "
+                f"{option} '{value[more.start() + 1 :].strip()}'",
             )
         if path in changes:
             raise BadInput(
@@ -400,6 +442,16 @@ def assigned(given: Sequence[str], option: str = "--set") -> dict[str, Any]:
             )
         changes[path] = _toml_value(value)
     return changes
+
+
+def _assignment(option: str, given: str) -> str:
+    """A remedy for what is no `PATH=VALUE`."""
+    path, colon, value = (part.strip() for part in given.partition(":"))
+    if "=" in given or not path or (colon and not value):
+        return f"write {option} 'run.duration=14 s', for example"
+    if colon:
+        return f"write {option} '{path}={value}'"
+    return f"write both in one argument, {option} '{path}=VALUE', as in {option} 'run.duration=14 s'"
 
 
 def _toml_value(text: str) -> Any:

@@ -51,7 +51,7 @@ class Plan:
                 "write 30, for example",
             )
         if isinstance(self.replications, Until):
-            check(self.replications.metric, "replications, the metric of roamlab.Until")
+            check(self.replications.metric, "replications, the metric of roamlab.Until", one=True)
         for metric in self.measurement.metrics:
             check(metric, "field `metrics`")
         # The values first: a baseline names one of them, and the user cannot name one that the scenario refuses.

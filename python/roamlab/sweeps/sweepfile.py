@@ -17,7 +17,7 @@ from roamlab.base.errors import BadInput, did_you_mean, one_line, quoted
 from roamlab.base.inputs import read_text
 from roamlab.base.screen import shown
 from roamlab.running.summary import Name, check
-from roamlab.scenarios.scenario import load
+from roamlab.scenarios.scenario import load, load_with
 from roamlab.statistics.stopping import Until, seed
 from roamlab.sweeps.design import BadDesign, Design, Grid, Listed, Random, pairs
 from roamlab.sweeps.plan import Plan, measurement_of
@@ -207,21 +207,22 @@ def _base(source: _Source, data: Mapping[str, Any], more: Mapping[str, Any]) -> 
         raise source.refuse(
             ("scenario",), problem, _FIELDS["scenario"], 'write for example scenario = "lab.toml"'
         )
+    file = source.path.parent / named
+    changes = _typed(source, data, "set", dict, {})
     try:
-        base = load(source.path.parent / named)
+        base = load(file)
     except BadInput as error:
         raise source.refuse(("scenario",), one_line(error), _FIELDS["scenario"], "correct the path") from None
     except _roamlab.ScenarioError as error:
-        if _is_scenario(source.path.parent / named):
-            raise
-        # The sweep may come from another person, and name any file that its reader can read: nothing of it is shown.
-        where = re.match(r"[^\n]*?:(\d+:\d+): ", str(error))
-        problem = f"{named} is not a scenario" + (
-            f": line {where[1].replace(':', ', column ')}" if where else ""
-        )
-        remedy = "`roamlab check` of this file reports its faults"
-        raise source.refuse(("scenario",), problem, _FIELDS["scenario"], remedy) from None
-    changes = _typed(source, data, "set", dict, {})
+        if not _is_scenario(file):
+            # The sweep may come from another person, and name any file that its reader can read: none of it is shown.
+            where = re.match(r"[^\n]*?:(\d+:\d+): ", str(error))
+            problem = f"{named} is not a scenario" + (
+                f": line {where[1].replace(':', ', column ')}" if where else ""
+            )
+            remedy = "`roamlab check` of this file reports its faults"
+            raise source.refuse(("scenario",), problem, _FIELDS["scenario"], remedy) from None
+        base = load_with(file, {**changes, **more})
     for path in changes:
         for axis in _axes(data):
             if _touches(axis, path):
@@ -323,7 +324,7 @@ def _replications(source: _Source, value: Any) -> int | Until:
                 ("replications",), f"{name} is missing", _FIELDS["replications"], f"add {name}"
             )
     with _located(source, ("replications", "metric")):
-        check(str(value["metric"]), "field `replications.metric`")
+        check(str(value["metric"]), "field `replications.metric`", one=True)
     with _located(source, ("replications",)):
         return Until(**value)
 

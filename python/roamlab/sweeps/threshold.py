@@ -369,7 +369,7 @@ def _condition(where: str) -> _Condition:
         metric, sign, bound = parts[1], parts[2], float(parts[3])
     except ValueError:
         raise _refuse("where", where, _A_CONDITION, _rewritten(where)) from None
-    check(metric, "where")
+    check(metric, "where", one=True)
     if "*" in metric and not Name.of(metric).over:
         raise _refuse("where", where, "one metric", f'name the flow, or write "mean({metric})"')
     opposite = f"{metric} {_OPPOSITES[sign]} {parts[3]}"

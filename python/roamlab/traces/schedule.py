@@ -85,15 +85,21 @@ class Fields:
         )
 
 
+_WRITTEN = {
+    "--where": "a field of the log and the value that it has there, --where type=handover",
+    "--column": "our name of a column and that of the log, --column time_ms=timestamp",
+}
+
+
 def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
-    """`NAME=VALUE` of an option, each. Raises `BadInput`."""
+    """`NAME=VALUE` of `--where` or `--column`, each. Raises `BadInput`."""
     for each in given:
         if "=" not in each:
             raise BadInput(
                 f"{option} {each}",
                 "there is no `=`",
                 expected="NAME=VALUE",
-                remedy=f"{option} time_ms=timestamp",
+                remedy=f"write in one argument {_WRITTEN[option]}, for example",
             )
     return {name: value for name, _, value in (each.partition("=") for each in given)}
 

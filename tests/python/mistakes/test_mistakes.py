@@ -436,3 +436,57 @@ def test_the_last_value_is_tried_whatever_the_step(tmp_path: Path) -> None:
         "cells.bs1.queue.limit", between=("4 pkt", "64 pkt"), step=100, **search
     )
     assert not by_chance.alike
+
+
+def test_a_change_repairs_what_is_wrong_in_the_file(tmp_path: Path) -> None:
+    """And what it does not repair is reported with the line of the file."""
+    (tmp_path / "lab.toml").write_text(TEXT.replace('home = "ha"', 'home = "hq"', 1), encoding="utf-8")
+    file = str(tmp_path / "lab.toml")
+    done = CliRunner().invoke(cli, ["check", file, "--set", "hosts.mh.home=ha"])
+    assert done.exit_code == 0, done.output
+    said = said_of(["check", file, "--set", "run.duration=5 s"])
+    assert "lab.toml:60:" in said
+    assert 'there is no node "hq"' in said
+    said = said_of(["check", file, "--set", "hosts.mh.home=ha", "--set", "run.duration=5 x"])
+    assert "field `run.duration`" in said
+
+
+def test_a_row_that_a_change_removes(tmp_path: Path) -> None:
+    made = rl.run(rl.load(MOVES).set("run.duration", "12 s"))
+    folder, row = rl.Store(tmp_path).write(made), made.handovers.height - 1
+    said = said_of(["why", "handovers", str(row), str(folder), "--set", "run.duration=5 s"])
+    assert 'the run with run.duration = "5 s" has no such row' in said
+    assert f"`roamlab why handovers {row} {folder}`" in said
+
+
+def test_an_outage_that_no_packet_meets() -> None:
+    def said_of_outage(begin: str, end: str) -> list[str]:
+        changes = f'changes = [{{ at = "{begin}", up = false }}, {{ at = "{end}", up = true }}]'
+        link = 'between = ["core", "r1"]'
+        text = BUSY.replace(link, f"{link}\n{changes}", 1).replace('"20 s"', '"13 s"', 1)
+        warnings = rl.Scenario(text, "lab.toml").run().warnings
+        return [line for line in warnings if "the outage has no effect" in line]
+
+    (said,) = said_of_outage("12 s", "12.5 s")
+    assert "links[1].changes[0].up: no packet arrived over the link between core and r1" in said
+    assert not said_of_outage("5 s", "6 s")
+
+
+def test_a_condition_on_all_flows_is_answered_by_one_that_can_be_used() -> None:
+    with pytest.raises(rl.BadInput) as caught:
+        rl.Scenario(CHANCE).smallest(
+            "cells.bs1.queue.limit", where="timeouts == 0", between=("4 pkt", "64 pkt"), step=10
+        )
+    assert 'write "flows.NAME.timeouts" with the name of a flow, or "mean(flows.*.timeouts)"' in str(
+        caught.value
+    )
+
+
+def test_a_sweep_repairs_what_is_wrong_in_its_scenario(tmp_path: Path) -> None:
+    file = _sweep_file(tmp_path, "replications = 1")
+    wrong = CHANCE.replace('home = "ha"', 'home = "hq"', 1)
+    (tmp_path / "lab.toml").write_text(wrong, encoding="utf-8")
+    options = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
+    assert "lab.toml:60:" in said_of(["sweep", file, *options])
+    done = CliRunner().invoke(cli, ["sweep", file, "--set", "hosts.mh.home=ha", *options])
+    assert done.exit_code == 0, done.output

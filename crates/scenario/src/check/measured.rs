@@ -25,7 +25,113 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
         found.extend(early_candidates(&table, &fields));
     }
     found.extend(long_scans(scenario));
+    found.extend(lossy(scenario).into_iter().map(|problem| vec![problem]));
+    found.extend(strange_powers(scenario).into_iter().map(|problem| vec![problem]));
     found
+}
+
+/// The largest path loss exponent that is measured indoors and out, with a margin; a slope per decade is ten times as large.
+const STEEPEST: f64 = 8.0;
+
+/// The most that is lost over one metre, in dB: in free space 76 dB at 150 GHz.
+const MOST_AT_1_M_DB: f64 = 80.0;
+
+/// A standard deviation of shadowing above all that are measured.
+const MOST_SHADOWED_DB: f64 = 20.0;
+
+/// Kilometres in metres, as a part of a path loss: 3 decades.
+const DECADES_OF_KM: f64 = 3.0;
+
+/// Path losses in the form of 3GPP, 128.1 + 37.6·log10(km): a slope per decade, and the loss at a kilometre.
+fn lossy(scenario: &Scenario) -> Vec<Problem> {
+    let Some(measured) = scenario.radio.measurement().filter(|spec| spec.signal == SignalSpec::Positions)
+    else {
+        return Vec::new();
+    };
+    let loss = &measured.path_loss;
+    let mut found = Vec::new();
+    let mut warn = |part: &str, message: String, help: String| {
+        found.push(Problem::at(format!("radio.measurement.path_loss.{part}"), message).help(help));
+    };
+    if loss.loss_at_1_m_db < 0.0 {
+        let gained = -loss.loss_at_1_m_db;
+        let message =
+            format!("a loss below 0 dB is a gain: at 1 m a host receives {gained} dB more than is sent");
+        warn("loss_at_1_m_db", message, format!("write {}", rounded(gained)));
+    }
+    if loss.shadowing_db > MOST_SHADOWED_DB {
+        let message = format!(
+            "a standard deviation of {} dB: measured ones are 3 to 12 dB, and one host in three is further off than this",
+            loss.shadowing_db
+        );
+        warn("shadowing_db", message, "write for example 8.0".into());
+    }
+    if loss.shadowing_db == 0.0 {
+        let message = "without `shadowing_db` nothing reads this".into();
+        warn("correlation_m", message, "write for example `shadowing_db = 8.0`, or leave this out".into());
+    }
+    let exponent = if loss.exponent > STEEPEST { loss.exponent / 10.0 } else { loss.exponent };
+    if loss.exponent > STEEPEST {
+        let message = format!(
+            "an exponent is 2 to 6, and {} dB are the slope for each decade of distance: ten times the exponent",
+            loss.exponent
+        );
+        warn("exponent", message, format!("write {}", rounded(exponent)));
+    }
+    if loss.loss_at_1_m_db > MOST_AT_1_M_DB {
+        let message = format!(
+            "{} dB are a loss at 1 km, as 3GPP's formulas have it: at 1 m less is lost",
+            loss.loss_at_1_m_db
+        );
+        let nearer = loss.loss_at_1_m_db - DECADES_OF_KM * 10.0 * exponent;
+        let help = match nearer > 0.0 {
+            true => format!(
+                "write {}, which with the exponent {} is {} dB at 1 km",
+                rounded(nearer),
+                rounded(exponent),
+                loss.loss_at_1_m_db
+            ),
+            false => "write the loss at 1 m, for example 15.3 with the exponent 3.76".into(),
+        };
+        warn("loss_at_1_m_db", message, help);
+    }
+    if loss.shadowing_db > 0.0 && loss.correlation_m < REFERENCE_M {
+        let message = format!(
+            "shadowing is another one after {} m: within each step of a host the level jumps",
+            loss.correlation_m
+        );
+        warn("correlation_m", message, "this is in metres: write for example 50.0".into());
+    }
+    found
+}
+
+/// A number as TOML has it, without the digits of rounding.
+fn rounded(number: f64) -> String {
+    format!("{:?}", (number * 1e6).round() / 1e6)
+}
+
+/// Levels that no resource element is sent with: the power of a whole cell, and what a host receives. The first one.
+fn strange_powers(scenario: &Scenario) -> Option<Problem> {
+    const STRONGEST_DBM: f64 = 30.0;
+    const WEAKEST_DBM: f64 = -40.0;
+    const ELEMENTS_DB: f64 = 27.8; // of 600, the subcarriers of 10 MHz
+    let mut known = scenario
+        .cells
+        .iter()
+        .filter_map(|(name, cell)| Some((name, cell.transmitter.as_ref()?.reference_signal_dbm)));
+    let (name, power) = known.find(|(_, power)| !(WEAKEST_DBM..=STRONGEST_DBM).contains(power))?;
+    let (message, help) = if power > STRONGEST_DBM {
+        let each = ((power - ELEMENTS_DB) * 10.0).round() / 10.0;
+        let message = format!(
+            "{power} dBm are the power of a whole cell: this is that of its reference signal, in one resource element"
+        );
+        (message, format!("write {}, for 600 elements (10 MHz)", rounded(each)))
+    } else {
+        let message = format!("{power} dBm are a level that a host receives: this is what the cell sends");
+        (message, "write for example 15.0".into())
+    };
+    let field = format!("cells.{}.transmitter.reference_signal_dbm", quoted_key(name));
+    Some(Problem::at(field, message).help(help))
 }
 
 /// A condition of event A3 that holds when the link of the old cell fails, or never.
@@ -186,6 +292,9 @@ fn fast_fading(scenario: &Scenario) -> Option<Vec<Problem>> {
     (fades <= period).then(|| fields.into_iter().map(warn).collect())
 }
 
+/// The speed of the fastest train for which mobile networks are specified, 500 km/h (TS 22.261 §7.1), with a margin.
+const FASTEST_M_PER_S: f64 = 150.0;
+
 /// Trajectories of which the run sees less than half, and hosts that stay at the first point of theirs.
 fn unfinished_trajectories(scenario: &Scenario) -> Vec<Problem> {
     let end = scenario.run.duration;
@@ -201,12 +310,27 @@ fn unfinished_trajectories(scenario: &Scenario) -> Vec<Problem> {
                     .help("write a speed, for example 10.0, or only the point where the host is"),
             );
         }
+        if length > 0.0 && length < REFERENCE_M {
+            let message =
+                format!("the whole way is {length:.2} m long, and path loss grows from {REFERENCE_M} m on");
+            return Some(
+                Problem::at(at("waypoints_m"), message)
+                    .help("positions are in metres: write for example [[0.0, 0.0], [1000.0, 0.0]]"),
+            );
+        }
         if length == 0.0 && speed > 0.0 {
             let message =
                 format!("there is one place on this way: the host never moves, for all its {speed} m/s");
             return Some(
                 Problem::at(at("waypoints_m"), message)
                     .help("add a point, for example [1000.0, 0.0], or leave `speed_m_per_s` out"),
+            );
+        }
+        if speed > FASTEST_M_PER_S {
+            let message = format!("{speed} m/s are {:.0} km/h: no train is so fast", 3.6 * speed);
+            return Some(
+                Problem::at(at("speed_m_per_s"), message)
+                    .help(format!("write {} for {speed} km/h", rounded((speed / 3.6 * 10.0).round() / 10.0))),
             );
         }
         if trajectory.start >= end {
@@ -275,6 +399,10 @@ fn out_of_coverage(scenario: &Scenario) -> Vec<Problem> {
         return Vec::new();
     };
     let loss = &measured.path_loss;
+    let is_at_fault = |problem: &Problem| !problem.field.ends_with("correlation_m");
+    if strange_powers(scenario).is_some() || lossy(scenario).iter().any(is_at_fault) {
+        return Vec::new(); // the place of the host is not
+    }
     let warn = |(index, host): (usize, &HostSpec)| {
         let first = host.trajectory.as_ref()?.waypoints_m.first()?;
         let cell = &host.stays().first()?.cell;
@@ -285,10 +413,19 @@ fn out_of_coverage(scenario: &Scenario) -> Vec<Problem> {
             "the first point is {far:.0} m from the transmitter of \"{cell}\": the host receives it with {level:.0} dBm, and a cell below {} dBm is not heard",
             measured.audible_dbm
         );
-        let problem = Problem::at(format!("hosts[{index}].trajectory.waypoints_m"), message);
-        (level + SHADOWED * loss.shadowing_db < measured.audible_dbm).then(|| {
-            problem.help("positions are in metres: write a nearer point first, or another first cell")
-        })
+        let most = level + SHADOWED * loss.shadowing_db;
+        let usual = roamlab_radio::MeasurementSpec::default().audible_dbm;
+        let (field, help) = match most >= usual {
+            true => (
+                "radio.measurement.audible_dbm".into(),
+                format!("write a lower level, for example {usual:?}"),
+            ),
+            false => (
+                format!("hosts[{index}].trajectory.waypoints_m"),
+                "positions are in metres: write a nearer point first, or another first cell".into(),
+            ),
+        };
+        (most < measured.audible_dbm).then(|| Problem::at(field, message).help(help))
     };
     scenario.hosts.iter().enumerate().filter_map(warn).collect()
 }

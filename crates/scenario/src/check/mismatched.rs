@@ -302,14 +302,34 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
                 let message = format!("the queue `{path}` spares packets with {spares}");
                 let help = format!("write {mark}, or another `mark` in the queue");
                 group.push(Problem::at(format!("{table}.buffer.mark"), &message).help(help));
-                if fields_of(spec).is_some_and(|fields| {
-                    fields.pointer("/buffer/mark_forwarded") == Some(&Value::Bool(false))
-                }) {
+                let is_off = |field: &str| {
+                    fields_of(spec).is_some_and(|fields| fields.pointer(field) == Some(&Value::Bool(false)))
+                };
+                if is_off("/smooth_handoff") {
+                    let help = "write `smooth_handoff = true`, or another queue";
+                    group.push(Problem::at(format!("{table}.smooth_handoff"), &message).help(help));
+                }
+                if is_off("/buffer/mark_forwarded") {
                     let help = "write `buffer.mark_forwarded = true`, or another queue";
                     group.push(Problem::at(format!("{table}.buffer.mark_forwarded"), message).help(help));
                 }
             }
+            // To spare packets is all that these disciplines have beyond others.
+            if fields.get("spare_forwarded").is_none() {
+                group.push(problem("kind", &message, &help));
+            }
             found.push(group);
+        }
+        if fields.get("tins").is_some_and(|tins| tins != "besteffort")
+            && code_points.is_empty()
+            && !scenario.flows.is_empty()
+        {
+            let message = "no packet has a code point: all are in one tin";
+            found.push(vec![problem(
+                "tins",
+                message,
+                "write `dscp = 46` in a flow, for example, or leave this out",
+            )]);
         }
         let target = fields.get("target").and_then(|target| target.as_str()?.parse::<Duration>().ok());
         if let (Some(target), Some(smallest)) = (target, smallest)
@@ -478,7 +498,20 @@ fn of_losses(scenario: &Scenario) -> Vec<Vec<Problem>> {
         losses.push((format!("{field}.backhaul.loss"), &cell.backhaul.loss));
         losses.push((format!("{field}.backhaul.reverse_loss"), &cell.backhaul.reverse_loss));
     }
+    const MOST: f64 = 0.3; // a connection gets through no more
+    let connects = scenario.flows.iter().any(|flow| flow.transport.has_connection());
     let warn = |(field, loss): (String, &Option<LossSpec>)| {
+        if let Some(LossSpec::Independent(loss)) = loss
+            && *loss >= MOST
+            && connects
+        {
+            let message = format!(
+                "{} of 100 packets are lost here: through this no connection of TCP or QUIC sends on",
+                (1e4 * loss).round() / 1e2
+            );
+            let help = format!("write for {loss} % `{}`", (1e6 * loss / 100.0).round() / 1e6);
+            return Some(vec![Problem::at(field, message).help(help)]);
+        }
         let Some(LossSpec::Correlated(model)) = loss else { return None };
         let CorrelatedLoss::GilbertElliott(chain) = &**model;
         let (good, bad) = (chain.loss_in_good, chain.loss_in_bad);

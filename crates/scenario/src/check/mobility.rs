@@ -2,7 +2,7 @@
 
 use crate::problem::Problem;
 use crate::schema::Scenario;
-use crate::suggest::known_value;
+use crate::suggest::{known_pattern, known_value};
 use roamlab_engine::Duration;
 use roamlab_mobility::{Help, MobilitySpec, Refusal, is_pattern, matches};
 use serde_json::Value;
@@ -92,7 +92,8 @@ fn check_members(
             return Ok(());
         }
         let problem = Problem::at(field, format!("there is no {what} \"{name}\""));
-        Err(problem.help(known_value(name, names.iter().copied())))
+        let names = names.iter().copied();
+        Err(problem.help(if what == "node" { known_value(name, names) } else { known_pattern(name, names) }))
     };
     if let Some(gateway) = &domain.gateway {
         exists(format!("{table}.domain.gateway"), "node", gateway, routers)?;

@@ -30,6 +30,7 @@ mod times;
 mod unread;
 mod warnings;
 mod ways;
+mod wrong_end;
 
 pub use no_effect::idle_plans;
 pub use warnings::{of_one_short_run, of_written, warnings};
@@ -200,11 +201,33 @@ fn node_help(scenario: &Scenario, wanted: &str, routers: &BTreeSet<&str>) -> Str
     }
 }
 
+/// The end of a wired link that has the name of a mobile host, if the node has no other link and nothing needs it as a node:
+/// it is the host that is meant.
+fn wired_host(scenario: &Scenario, host: &str) -> Option<Problem> {
+    let mut ends =
+        scenario.links.iter().enumerate().flat_map(|(index, link)| {
+            link.between.iter().enumerate().map(move |(end, name)| (index, end, name))
+        });
+    let mut own = ends.by_ref().filter(|(_, _, name)| *name == host);
+    let ((index, end, _), None) = (own.next()?, own.next()) else { return None };
+    let is_home = scenario.hosts.iter().any(|other| other.home == host);
+    if is_home || scenario.cells.values().any(|cell| cell.router == host) {
+        return None;
+    }
+    let message =
+        format!("\"{host}\" is a mobile host: it has no wired link, and is reached through its cells");
+    let problem = Problem::at(format!("links[{index}].between[{end}]"), message);
+    Some(problem.help("remove this link; if another node is meant, give one of the two another name"))
+}
+
 fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
     let mut names = FxHashSet::default();
     for (index, host) in scenario.hosts.iter().enumerate() {
         let field = |part: &str| format!("hosts[{index}].{part}");
         check_name(&host.name, || field("name"))?;
+        if let Some(problem) = wired_host(scenario, &host.name) {
+            return Err(problem);
+        }
         let taken = routers.contains(host.name.as_str()) || scenario.cells.contains_key(&host.name);
         if taken || !names.insert(&host.name) {
             let problem = Problem::at(field("name"), format!("the name \"{}\" is taken", host.name));
@@ -396,10 +419,28 @@ fn check_record(scenario: &Scenario) -> Result<(), Problem> {
         if !names.iter().any(|name| matches(queue, name)) {
             let problem =
                 Problem::at(format!("record.queues[{index}]"), format!("there is no queue \"{queue}\""));
-            return Err(problem.help(known_value(queue, names.iter().map(String::as_str))));
+            return Err(problem.help(queue_help(scenario, queue, &names)));
         }
     }
     Ok(())
+}
+
+/// What to write instead of a queue's name: the downlink of a cell, the queues at a node, or a name that is near.
+fn queue_help(scenario: &Scenario, wanted: &str, names: &[String]) -> String {
+    let parts =
+        |name: &str| name.split("->").flat_map(|part| part.split('/')).map(str::to_owned).collect::<Vec<_>>();
+    let own = parts(wanted);
+    if let Some(cell) = own.first().filter(|cell| scenario.cells.contains_key(*cell)) {
+        return format!(
+            "write \"{cell}/air\" for the downlink of the cell, or \"*->{cell}\" for what comes to it"
+        );
+    }
+    match names.iter().any(|name| own.len() == 1 && parts(name).contains(&own[0])) {
+        true => format!(
+            "write \"{wanted}->*\" for the queues at \"{wanted}\", or \"*->{wanted}\" for those to it"
+        ),
+        false => known_value(wanted, names.iter().map(String::as_str)),
+    }
 }
 
 /// Every node must be reachable from every other over wired links and backhauls.

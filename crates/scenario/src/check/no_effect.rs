@@ -84,7 +84,7 @@ fn unwatched_hosts(scenario: &Scenario) -> Vec<Problem> {
                 format!(
                     "host \"{name}\" changes cells, and is the end of no flow: no data sees its handovers"
                 ),
-                format!("write \"{name}\" in the `path` of a flow"),
+                format!("add a flow with \"{name}\" in its `path`, or write it in the `path` of one"),
             ),
             group => (
                 format!(

@@ -42,6 +42,11 @@ pub fn marks(queue: &QueueSpec) -> bool {
     }
 }
 
+/// Whether a queue does more than to lose what finds no room.
+pub fn acts(queue: &QueueSpec) -> bool {
+    !matches!(queue.name(), "droptail" | "head-drop" | "fq" | "rlc")
+}
+
 /// The first problem of a queue.
 pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     for (path, queue) in queues(scenario) {

@@ -42,6 +42,7 @@ pub fn of_written(scenario: &Scenario, stays: bool) -> Vec<Vec<Problem>> {
     groups.extend(super::times::of_written(scenario));
     groups.extend(super::outlast::of_written(scenario));
     groups.extend(super::prepared::of_written(scenario));
+    groups.extend(super::wrong_end::of_written(scenario));
     groups
 }
 

@@ -4,7 +4,7 @@ use crate::names::{Patterns, member};
 use crate::problem::Problem;
 use crate::schema::planned::PlannedVisits;
 use crate::schema::{HostSpec, MOST_GENERATED, Scenario};
-use crate::suggest::known_value;
+use crate::suggest::{known_pattern, known_value};
 use roamlab_engine::{Duration, Streams};
 use roamlab_radio::plan::random_neighbour::{Neighbours, Params as RandomWalk};
 use roamlab_radio::plan::schedule::Params as Scheduled;
@@ -199,7 +199,7 @@ impl<'a> Planned<'a> {
             for name in patterns.all(cell) {
                 if !scenario.cells.contains_key(&name) {
                     let problem = Problem::at(place, format!("there is no cell \"{name}\""));
-                    return Err(problem.help(known_value(&name, scenario.cells.keys().map(String::as_str))));
+                    return Err(problem.help(known_pattern(&name, scenario.cells.keys().map(String::as_str))));
                 }
                 if !seen.insert(name.clone()) {
                     let problem = Problem::at(place, format!("\"{name}\" is in the list already"));

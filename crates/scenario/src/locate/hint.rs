@@ -32,6 +32,26 @@ pub fn has(field: &str) -> bool {
     names(field).iter().try_fold(&root, |value, name| schema.step(value, name.as_deref())).is_some()
 }
 
+/// True if this kind of the table has a field of this name.
+pub fn has_of_kind(table: &str, kind: &str, name: &str) -> bool {
+    let Ok(root) = serde_json::from_str::<Value>(&schema()) else { return false };
+    let schema = Schema { root: &root };
+    let value = names(table).iter().try_fold(&root, |value, step| schema.step(value, step.as_deref()));
+    let mut kinds = Vec::new();
+    if let Some(value) = value {
+        schema.kinds_with(value, name, None, &mut kinds);
+    }
+    kinds.contains(&kind)
+}
+
+/// The least and the largest number that a field can have, if it has both.
+pub fn range(field: &str) -> Option<(u64, u64)> {
+    let root: Value = serde_json::from_str(&schema()).ok()?;
+    let schema = Schema { root: &root };
+    let value = names(field).iter().try_fold(&root, |value, name| schema.step(value, name.as_deref()))?;
+    Some((value.get("minimum")?.as_u64()?, value.get("maximum")?.as_u64()?))
+}
+
 /// The `kind` of the table `field` that this text means, if it is written where the table is expected.
 pub fn kind(field: &str, text: &str) -> Option<String> {
     let root: Value = serde_json::from_str(&schema()).ok()?;
@@ -53,6 +73,10 @@ const OUTSIDE: &[(&str, &str)] = &[
     ),
     ("replications", "`replications` is a field of a sweep, which names the scenario: see docs/sweeps.md"),
     ("metrics", "`metrics` is a field of a sweep, which names the scenario: see docs/sweeps.md"),
+    ("scenario", "`scenario` is a field of a sweep, which names the scenario: see docs/sweeps.md"),
+    ("set", "`[set]` is a table of a sweep: write each field in its own table"),
+    ("grid", "`[grid]` is a table of a sweep, which names the scenario: see docs/sweeps.md"),
+    ("baseline", "`baseline` is a field of a sweep, which names the scenario: see docs/sweeps.md"),
 ];
 
 /// How a part of the whole scenario is written, if the field `name` of the table `within` has the name of one: `[record]`.

@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 mod hint;
+mod meant;
 mod place;
 mod wording;
 
@@ -139,7 +140,9 @@ impl<'a> Source<'a> {
                 || parsed.problem.help.starts_with("did you mean"))
         {
             let table = around(&field, name);
-            if let Some(part) = hint::part(name, &table) {
+            if let Some(path) = meant::path(root, &field, name) {
+                parsed.problem.help = path;
+            } else if let Some(part) = hint::part(name, &table) {
                 parsed.problem.help = part;
             } else if parsed.problem.help.is_empty() {
                 let place =
@@ -155,6 +158,21 @@ impl<'a> Source<'a> {
             field::push_key(&mut field, part.name());
             span = place::find(root, &field).filter(|found| found.whole).map_or(span, |found| found.key);
         }
+        let wants_packets = parsed.problem.message.contains("a number of packets");
+        if wants_packets
+            && parsed.problem.help.contains(" B in ")
+            && let Some(help) = meant::packets(root, &field)
+        {
+            parsed.problem.help = help;
+        }
+        if let Some(message) = meant::ranged(&field, &parsed.problem.message) {
+            parsed.problem.message = message;
+        }
+        if let Some((text, wanted)) = wording::found_text(&error.message)
+            && let Some(help) = meant::number(&field, wanted, text)
+        {
+            parsed.problem.help = help;
+        }
         if parsed.problem.message.ends_with(" is not a unit of a number of packets")
             && hint::has(&format!("{field}_bytes"))
         {
@@ -168,7 +186,8 @@ impl<'a> Source<'a> {
                 parsed.problem.help += &format!(" {hint}");
             }
         }
-        if let Some(kind) = wording::found_text(&error.message).and_then(|text| hint::kind(&field, text)) {
+        if let Some(kind) = wording::found_text(&error.message).and_then(|(text, _)| hint::kind(&field, text))
+        {
             parsed.problem.help = format!("write `{{ kind = \"{kind}\" }}`, with its other fields");
         }
         if parsed.problem.help.is_empty() && field.starts_with("cells[") {

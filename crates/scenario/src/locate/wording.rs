@@ -172,10 +172,9 @@ fn reword(message: &str) -> (Option<Part>, Option<String>, Problem) {
     (None, None, Problem::told("", message))
 }
 
-/// The text in place of an expected value of another type.
-pub fn found_text(message: &str) -> Option<&str> {
-    let (found, _) = message.split_once("invalid type: string \"")?.1.rsplit_once("\", expected ")?;
-    Some(found)
+/// The text in place of an expected value of another type, and which type that is.
+pub fn found_text(message: &str) -> Option<(&str, &str)> {
+    message.split_once("invalid type: string \"")?.1.rsplit_once("\", expected ")
 }
 
 /// Probable meaning: a text as a probability; a bare number as a quantity, in the unit that its size makes
@@ -196,6 +195,9 @@ fn probably(found: &str, wanted: &str) -> Option<String> {
         "a number of packets" if value >= 10_000.0 => {
             let packets = (value / 1448.0).floor();
             return Some(format!("\"{packets} pkt\", which is {number} B in packets of 1448 B"));
+        }
+        "a rate" if (100.0..10_000.0).contains(&value) => {
+            return Some(format!("\"{number} Mbit/s\" or \"{number} kbit/s\""));
         }
         "a rate" if value < 10_000.0 => "Mbit/s",
         "a rate" => "bit/s",

@@ -37,15 +37,32 @@ pub fn refused(name: &str, names: &[&str], quote: char) -> (String, Option<Strin
 /// [`known`] for a value: each name in double quotes. The name of a group represents those of its members.
 pub fn known_value<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
-    let number = |name: &str| name.strip_prefix(wanted)?.strip_prefix('-')?.parse::<u32>().ok();
-    let members: Vec<&str> = names.iter().copied().filter(|name| number(name).is_some()).collect();
-    match members.as_slice() {
+    match members(wanted, &names).as_slice() {
         [] => known(wanted, &names, '"'),
         [only] => format!("\"{wanted}\" is a group: write its member, \"{only}\""),
         [first, .., last] => {
             format!("\"{wanted}\" is a group: write one of its members, \"{first}\" to \"{last}\"")
         }
     }
+}
+
+/// [`known_value`] where a pattern is allowed too: that of a group comes first.
+pub fn known_pattern<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    match members(wanted, &names).as_slice() {
+        [first, .., last] => format!(
+            "\"{wanted}\" is a group: write \"{wanted}-*\" for all its members, or one of them, \"{first}\" to \"{last}\""
+        ),
+        _ => known_value(wanted, names.into_iter()),
+    }
+}
+
+/// The members of a group of this name, in their natural order.
+fn members<'a>(group: &str, names: &[&'a str]) -> Vec<&'a str> {
+    let number = |name: &str| name.strip_prefix(group)?.strip_prefix('-')?.parse::<u32>().ok();
+    let mut members: Vec<&str> = names.iter().copied().filter(|name| number(name).is_some()).collect();
+    members.sort_by_key(|name| number(name));
+    members
 }
 
 /// Few enough edits apart, for names of this length, to be a slip.
@@ -94,6 +111,12 @@ mod tests {
         let members = ["ch", "mh-0", "mh-1", "mh-2"];
         let help = "\"mh\" is a group: write one of its members, \"mh-0\" to \"mh-2\"";
         assert_eq!(known_value("mh", members.into_iter()), help);
+        let help = known_pattern("mh", ["mh-1", "mh-10", "mh-9"].into_iter());
+        assert_eq!(
+            help,
+            "\"mh\" is a group: write \"mh-*\" for all its members, or one of them, \"mh-1\" to \"mh-10\""
+        );
+        assert_eq!(known_pattern("mx", ["mh"].into_iter()), "did you mean \"mh\"?");
         assert_eq!(known_value("mh", ["mh-x"].into_iter()), "did you mean \"mh-x\"?");
     }
 }

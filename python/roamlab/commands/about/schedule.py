@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def _pairs(_context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    from roamlab.traces import schedule as schedules
+
+    return schedules.pairs(max(option.opts, key=len), given)
+
+
 @click.command("schedule")
 @click.argument("log", type=ANY_PATH)
 @click.option(
@@ -21,17 +27,25 @@ if TYPE_CHECKING:
     "columns",
     multiple=True,
     metavar="OURS=THEIRS",
+    callback=_pairs,
     help="What the log calls a column: time_s (or _ms, _us, _ns; time: dates of ISO 8601), host, from, to, gap_s.  "
     "[default: the same]",
 )
-@click.option("--where", "only", multiple=True, metavar="FIELD=VALUE", help="Only records with this value.")
+@click.option(
+    "--where",
+    "only",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    callback=_pairs,
+    help="Only records with this value.",
+)
 @click.option(
     "--begin",
     default="0",
     show_default=True,
     help="The log's time at which a run begins: in its unit, or a date and time.",
 )
-def command(log: Path, columns: tuple[str, ...], only: tuple[str, ...], begin: str) -> None:
+def command(log: Path, columns: dict[str, str], only: dict[str, str], begin: str) -> None:
     """Print a log of handovers as a schedule, which a host's plan can follow.
 
     LOG has a record for each handover: it is CSV with a line of names, or has a JSON object on each line
@@ -39,9 +53,7 @@ def command(log: Path, columns: tuple[str, ...], only: tuple[str, ...], begin: s
     """
     from roamlab.traces import schedule as schedules
 
-    fields = schedules.Fields.of(schedules.pairs("--column", columns))
-    text, count = schedules.convert(
-        log, fields, schedules.pairs("--where", only), schedules.number("--begin", begin)
-    )
+    fields = schedules.Fields.of(columns)
+    text, count = schedules.convert(log, fields, only, schedules.number("--begin", begin))
     say(text.removesuffix("\n"))
     say(counted(count, "handover"), err=True)
