@@ -154,7 +154,8 @@ impl<'de> Node<'de> {
         let mut items = Items(items.into_iter());
         let read = visitor.visit_seq(&mut items).and_then(|list| match items.0.len() {
             0 => Ok(list),
-            more => Err(de::Error::custom(format!("{more} more entries than expected"))),
+            1 => Err(de::Error::custom("1 entry more than expected")),
+            more => Err(de::Error::custom(format!("{more} entries more than expected"))),
         });
         read.map_err(|error: Unread| error.within(&self.at))
     }

@@ -3,6 +3,7 @@
 use crate::problem::field::{self, quoted_key};
 use crate::problem::{Located, Problem, brief};
 use crate::reader::Unread;
+use crate::suggest::is_one_edit;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -130,6 +131,13 @@ impl<'a> Source<'a> {
             field::push_key(&mut field, name);
             span = place::find(root, &field).map_or(span, |found| found.value);
         }
+        if let Some(wording::Part::Unknown(name)) = &parsed.part
+            && parsed.meant.is_none()
+            && parsed.problem.help.starts_with("did you mean")
+            && !self.is_slip(root, &around(&field, name), name, &parsed.problem.help)
+        {
+            parsed.problem.help = std::mem::take(&mut parsed.fields);
+        }
         // Not where another program's name was found.
         let is_listed = parsed.problem.help.starts_with("write one of");
         if let Some(wording::Part::Unknown(name)) = &parsed.part
@@ -168,6 +176,11 @@ impl<'a> Source<'a> {
                 parsed.problem.help += &format!(" {hint}");
             }
         }
+        if wording::is_off(&error.message)
+            && let Some(off) = hint::off(&field)
+        {
+            parsed.problem.help = off;
+        }
         if let Some(kind) = wording::found_text(&error.message).and_then(|text| hint::kind(&field, text)) {
             parsed.problem.help = format!("write `{{ kind = \"{kind}\" }}`, with its other fields");
         }
@@ -185,6 +198,22 @@ impl<'a> Source<'a> {
         }
         parsed.problem.field = field;
         self.place(span, parsed.problem)
+    }
+
+    /// Whether one of the fields that a help proposes is what the user can have meant: it takes a value of that form, and
+    /// a name that is more than one edit away is not that of a field elsewhere.
+    fn is_slip(&self, root: &DeTable<'_>, table: &str, name: &str, help: &str) -> bool {
+        let path = |name: &str| {
+            let mut path = table.to_owned();
+            field::push_key(&mut path, name);
+            path
+        };
+        let shape = place::find(root, &path(name)).filter(|found| found.whole).map(|found| found.shape);
+        let is_meant = |proposed: &str| {
+            (is_one_edit(name, proposed) || hint::elsewhere(name, table).is_none())
+                && shape.is_none_or(|shape| hint::takes(&path(proposed), shape))
+        };
+        help.split('`').skip(1).step_by(2).any(is_meant)
     }
 
     /// The line around a byte, and which of its bytes that is.

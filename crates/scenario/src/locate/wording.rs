@@ -2,7 +2,7 @@
 
 use crate::problem::Problem;
 use crate::suggest::words::{Meaning, meaning};
-use crate::suggest::{known, substitutes};
+use crate::suggest::{known, listed, substitutes};
 use std::ops::Range;
 
 /// Content of an error before its place is known.
@@ -13,6 +13,8 @@ pub struct ParsedError {
     pub part: Option<Part>,
     /// The field of the same table that is meant instead, under another program's name.
     pub meant: Option<String>,
+    /// The list of the fields that the table has, if one is not there.
+    pub fields: String,
     /// The problem, without its field.
     pub problem: Problem,
 }
@@ -137,7 +139,9 @@ pub fn from_serde(message: &str) -> ParsedError {
         rest = inner;
     }
     let (part, meant, problem) = reword(rest);
-    ParsedError { within, part, meant, problem }
+    let fields = rest.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", expected "));
+    let fields = fields.map(|(_, names)| listed(&plain_list(names), '`')).unwrap_or_default();
+    ParsedError { within, part, meant, fields, problem }
 }
 
 fn reword(message: &str) -> (Option<Part>, Option<String>, Problem) {
@@ -163,11 +167,14 @@ fn reword(message: &str) -> (Option<Part>, Option<String>, Problem) {
     if let Some(found) = invalid.iter().find_map(|prefix| what.strip_prefix(prefix)) {
         let (wanted, example) = wanted.split_once(", for example ").unwrap_or((wanted, ""));
         let message = format!("expected {}, got {}", wanted_words(wanted), found_words(found));
-        let help = match probably(found, wanted) {
+        let mut help = match probably(found, wanted) {
             Some(value) => format!("write for example {value}"),
             None if example.is_empty() => String::new(),
             None => format!("write for example {example}"),
         };
+        if found == "sequence" && !help.is_empty() {
+            help += "; several values to compare are an axis of a sweep: see docs/sweeps.md";
+        }
         return (None, None, Problem::at("", message).help(help));
     }
     (None, None, Problem::told("", message))
@@ -181,6 +188,12 @@ fn refused(name: &str, names: &[&str], quote: char) -> (String, Option<String>) 
         Some(Meaning::Name(meant)) => (format!("did you mean {quote}{meant}{quote}?"), Some(meant)),
         None => (substitutes::help(name, names).unwrap_or_else(|| known(name, names, quote)), None),
     }
+}
+
+/// Whether a table or a text is expected, and the value is one by which other programs switch something off.
+pub fn is_off(message: &str) -> bool {
+    let found = message.rsplit_once("invalid type: ").map_or("", |(_, found)| found);
+    ["boolean `false`, ", "string \"\", ", "string \"none\", ", "string \"off\", "].iter().any(|off| found.starts_with(off))
 }
 
 /// The text in place of an expected value of another type.
