@@ -6,7 +6,6 @@ notes and errors to standard error. A command imports its heavy modules when it 
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 import warnings
@@ -20,6 +19,7 @@ import click
 
 from roamlab import commands
 from roamlab.base.screen import accept_any_text, say
+from roamlab.commands import foreign
 from roamlab.commands.output import BAD_INPUT, FAILED, INTERRUPTED
 
 _OTHER_WORDS = {
@@ -52,52 +52,6 @@ _SEARCHED = (
 )
 _ONLY_PYTHON = dict.fromkeys(("smallest", "largest", "search", "threshold", "optimize", "tune"), _SEARCHED)
 """Words for what only the library has."""
-
-_SEVERAL_RUNS = (
-    "one run has one --seed and one --run; several are made by `roamlab compare A B --runs 30`, or by a sweep with "
-    "`replications`"
-)
-_CHANGED = "a field of the scenario is changed by --set, for example --set 'run.duration=5 s'"
-_OTHER_OPTIONS = [
-    (("--runs", "--seeds", "--repetitions", "--replications", "--repeat"), "--run", _SEVERAL_RUNS),
-    (("--run", "--repetitions", "--replications", "--repeat", "-n"), "--runs", "write --runs 30"),
-    (("--runs", "--replications", "--metric"), "--store", "write it in the sweep's file: see docs/sweeps.md"),
-    (("-o", "--output", "--outdir"), "--out", "write --out and a name"),
-    (
-        ("--seed", "--run"),
-        "--stall",
-        "make the run first, roamlab run FILE --seed 3, and name its folder here",
-    ),
-    (
-        ("--from", "--to", "--start", "--end"),
-        "--format",
-        "an export is of the whole run; --set changes `run.duration`",
-    ),
-    (("--seed",), "--cluster", "write `seed = 3` in the sweep's file"),
-    (("--seed", "--run"), "--json", "it makes no run: `roamlab run FILE --seed 3` does"),
-    (
-        ("--baseline",),
-        "--metric",
-        "`roamlab compare A B` has the differences B minus A; a sweep's file has `baseline`",
-    ),
-    (
-        (
-            "--duration",
-            "--time",
-            "--sim-time",
-            "--param",
-            "--rate",
-            "--delay",
-            "--profile",
-            "--variant",
-            "--gap",
-        ),
-        "--set",
-        _CHANGED,
-    ),
-]
-"""Options that people expect of a command that has another one, and what to write instead."""
-
 
 class _Commands(click.Group):
     """Commands that are found by other words too: one that is not there is searched in the texts of the others."""
@@ -134,16 +88,12 @@ class _Commands(click.Group):
         except click.NoSuchOption as error:
             if error.ctx is None:
                 raise
-            has = {name for parameter in error.ctx.command.params for name in parameter.opts}
-            advice = [
-                text for words, other, text in _OTHER_OPTIONS if error.option_name in words and other in has
-            ]
-            if not advice:
-                close = difflib.get_close_matches(error.option_name, error.possibilities or (), cutoff=0.7)
-                raise click.NoSuchOption(
-                    error.option_name, possibilities=close or None, ctx=error.ctx
-                ) from None
-            raise click.UsageError(f"No such option {error.option_name!r}: {advice[0]}.", error.ctx) from None
+            told = foreign.advice(error.option_name, error.ctx.command, self.commands)
+            raise click.UsageError(f"No such option {error.option_name!r}: {told.rstrip('.')}.", error.ctx) from None
+        except click.MissingParameter as error:
+            if error.ctx is None or error.ctx.command.name != "compare" or error.param_type_hint != "'B'":
+                raise
+            raise click.UsageError(f"Missing argument 'B': {foreign.ONE_SCENARIO}.", error.ctx) from None
 
     def _of_option(
         self, ctx: click.Context, word: str, rest: list[str]

@@ -216,7 +216,10 @@ impl Grammar {
         let quantity = self.quantity;
         let not_a_number = || UnitError::NotANumber { text: text.into(), quantity, example: self.example };
         if text.contains("${") {
-            let instead = format!("one value, as \"{}\": several are an axis of a sweep (docs/sweeps.md)", self.example);
+            let instead = format!(
+                "one value, as \"{}\": several are an axis of a sweep (docs/sweeps.md)",
+                self.example
+            );
             return Err(UnitError::Spelled { text: text.into(), quantity, instead });
         }
         let number_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -464,7 +467,10 @@ mod tests {
         assert!(message("3 Mbit/s").contains("use one of ns, us"), "{}", message("3 Mbit/s"));
         assert!(message("99999999999999999999 h").contains("out of range"));
         let rate = |text: &str| text.parse::<Rate>().unwrap_err().to_string();
-        assert_eq!(rate("20 Mbit/s 5 Mbit/s"), "\"Mbit/s 5 Mbit/s\" is not a unit of a rate; write one value: \"20 Mbit/s\"");
+        assert_eq!(
+            rate("20 Mbit/s 5 Mbit/s"),
+            "\"Mbit/s 5 Mbit/s\" is not a unit of a rate; write one value: \"20 Mbit/s\""
+        );
         assert!(rate("${4,16} Mbit/s").contains("; write one value, as \""));
         assert_eq!(rate("10Mbps"), "\"Mbps\" is not a unit of a rate; write \"10 Mbit/s\"");
         assert!(

@@ -160,6 +160,15 @@ class Runs:
             )
         raise no_attribute("Runs", name, () if name in WRITES else dir(type(self)), hint)
 
+    def __eq__(self, other: object) -> bool:
+        """True if both have the same points and the same values of each run, wherever they are kept."""
+        if not isinstance(other, Runs):
+            return NotImplemented
+        return self.points.equals(other.points) and self.kept.equals(other.kept)
+
+    def __hash__(self) -> int:
+        return hash((*self.counts, self.kept.height))
+
     def __repr__(self) -> str:
         axes = ", ".join(self.plan.design.axes)
         size = f"{counted(len(self), 'run')} of {counted(len(self.counts), 'point')}"

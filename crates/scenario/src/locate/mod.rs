@@ -191,6 +191,9 @@ impl<'a> Source<'a> {
             let missing = matches!(parsed.part, Some(wording::Part::Missing(_)));
             parsed.problem.help = hint::hint(&field, missing).unwrap_or_default();
         }
+        if error.message.contains("invalid type: sequence, expected a string") {
+            parsed.problem.help += "; one name, not a list";
+        }
         if parsed.problem.help.is_empty()
             && let Some((table, "")) = field.split_once("[0]")
         {
@@ -209,7 +212,11 @@ impl<'a> Source<'a> {
             path
         };
         let shape = place::find(root, &path(name)).filter(|found| found.whole).map(|found| found.shape);
+        let is_plural = |proposed: &str| [name, proposed] == [proposed.trim_end_matches('s'), proposed];
         let is_meant = |proposed: &str| {
+            if is_plural(proposed) {
+                return true;
+            }
             (is_one_edit(name, proposed) || hint::elsewhere(name, table).is_none())
                 && shape.is_none_or(|shape| hint::takes(&path(proposed), shape))
         };

@@ -193,7 +193,9 @@ fn refused(name: &str, names: &[&str], quote: char) -> (String, Option<String>) 
 /// Whether a table or a text is expected, and the value is one by which other programs switch something off.
 pub fn is_off(message: &str) -> bool {
     let found = message.rsplit_once("invalid type: ").map_or("", |(_, found)| found);
-    ["boolean `false`, ", "string \"\", ", "string \"none\", ", "string \"off\", "].iter().any(|off| found.starts_with(off))
+    ["boolean `false`, ", "string \"\", ", "string \"none\", ", "string \"off\", "]
+        .iter()
+        .any(|off| found.starts_with(off))
 }
 
 /// The text in place of an expected value of another type.
@@ -210,6 +212,17 @@ fn probably(found: &str, wanted: &str) -> Option<String> {
         let number: f64 = text.trim_end_matches(['%', ' ']).parse().ok()?;
         let probability = if text.ends_with('%') { number / 100.0 } else { number };
         return (0.0..1.0).contains(&probability).then(|| probability.to_string());
+    }
+    if let (Some(text), "a boolean") = (found.strip_prefix("string "), wanted) {
+        let text = text.trim_matches('"').to_ascii_lowercase();
+        return match text.as_str() {
+            "off" | "no" | "none" | "false" | "disabled" | "disable" | "0" | "" => Some("false".into()),
+            "on" | "yes" | "true" | "enabled" | "enable" | "1" => Some("true".into()),
+            _ => None,
+        };
+    }
+    if let ("integer `0`" | "integer `1`", "a boolean") = (found, wanted) {
+        return Some(if found.contains('0') { "false" } else { "true" }.into());
     }
     let number = found.strip_prefix("integer ").or_else(|| found.strip_prefix("floating point "))?;
     let number = number.trim_matches('`');

@@ -45,6 +45,12 @@ pub fn meaning(wanted: &str, names: &[&str]) -> Option<Meaning> {
     if let (Some(name), None) = (with_unit.next(), with_unit.next()) {
         return Some(Meaning::Name((*name).to_owned()));
     }
+    // The same with a unit, which belongs to the value: `gap_ms` for `gap`.
+    let lower = wanted.to_ascii_lowercase();
+    let bare = IN_NAMES.iter().find_map(|unit| lower.strip_suffix(unit)).filter(|bare| names.contains(bare));
+    if let Some(bare) = bare {
+        return Some(Meaning::Name(bare.to_owned()));
+    }
     if names.contains(&"quinn")
         && let Some(text) = of_control(&word)
     {
@@ -59,6 +65,12 @@ pub fn meaning(wanted: &str, names: &[&str]) -> Option<Meaning> {
 
 /// Endings of some fields whose values are bare numbers.
 const UNITS: &[&str] = &["_db", "_dbm", "_m", "_m_per_s", "_db_per_s"];
+
+/// Units in the names of fields of other programs, whose values are bare numbers.
+const IN_NAMES: &[&str] = &[
+    "_ns", "_us", "_ms", "_s", "_sec", "_seconds", "_bps", "_kbps", "_mbps", "_gbps", "_mbit", "_bits",
+    "_bytes", "_kb", "_mb", "_pkt", "_pkts", "_packets",
+];
 
 /// A congestion control, or a variant of TCP, where a transport is expected.
 fn of_control(word: &str) -> Option<String> {
@@ -130,7 +142,7 @@ const A3: Answer = Text(
 #[rustfmt::skip]
 const KNOWN: &[Known] = &[
     // Links and cells.
-    Known { words: &["bandwidth", "bw", "datarate", "capacity", "speed", "linkrate", "linkspeed", "linkbandwidth", "bitrate", "throughput"], among: "rate", answer: Name("rate") },
+    Known { words: &["bandwidth", "bandwith", "bw", "datarate", "capacity", "speed", "linkrate", "linkspeed", "linkbandwidth", "bitrate", "throughput"], among: "rate", answer: Name("rate") },
     Known { words: &["latency", "mmdelay", "propagationdelay", "propdelay", "onewaydelay", "owd", "prop"], among: "delay", answer: Name("delay") },
     Known { words: &["rtt", "roundtriptime", "basertt"], among: "reverse_delay", answer: Text("a link has a `delay` for each way: write half of its round-trip time") },
     Known { words: &["plr", "lossrate", "droprate", "losspercent", "lossprobability", "packeterrorrate"], among: "loss", answer: Name("loss") },
@@ -140,7 +152,8 @@ const KNOWN: &[Known] = &[
     Known { words: &["netem", "tc", "usehtb", "usetbf", "burst"], among: "between", answer: Text("write what the command does as fields of the link: `rate`, `delay`, `loss`, `queue`") },
     Known { words: &["accesspoint", "accessrouter", "foreignagent", "attachedto", "switch", "gateway"], among: "backhaul", answer: Name("router") },
     Known { words: &["txpowerdbm", "powerdbm", "eirp", "range", "rangem", "radius", "radiusm", "coverage", "coveragem", "positionm", "position", "location", "x", "y"], among: "backhaul", answer: SIGNAL },
-    Known { words: &["changes", "change", "outage", "outages", "down", "failures", "failure", "blackout"], among: "backhaul", answer: CHANGES },
+    Known { words: &["changes", "change", "outage", "outages", "up", "down", "failures", "failure", "blackout"], among: "backhaul", answer: CHANGES },
+    Known { words: &["queuelimit", "queuesize", "maxqueuesize", "queuelength", "limit", "buffersize", "qlen", "txqueuelen"], among: "backhaul", answer: LIMITED },
     Known { words: &["name", "id", "label"], among: "backhaul", answer: Text("the name of a cell is in the header of its table: write `[cells.bs1]`, and leave this out") },
     Known { words: &["rtt", "roundtriptime", "basertt"], among: "backhaul", answer: Text("a cell has one `delay` for both ways: write half of its round-trip time") },
     // Queues.
@@ -232,7 +245,7 @@ const KNOWN: &[Known] = &[
     Known { words: &["numerology", "mu", "scs", "subcarrierspacing", "mcs", "txpower", "resourceblocks", "dlbandwidth", "ulbandwidth"], among: "backhaul", answer: AIR },
     Known { words: &["amf", "sgw", "epc"], among: "path_switch", answer: Name("mme") },
     // The run, and tables.
-    Known { words: &["queues", "queue", "qdiscs", "qdisc", "aqm", "buffer", "buffers"], among: "faults", answer: Text("a queue belongs to its link or cell: write `queue = { kind = \"red\", limit = \"50 pkt\" }` in that entry of `[[links]]` or in `[cells.NAME]`") },
+    Known { words: &["queues", "queue", "qdiscs", "qdisc", "aqm"], among: "faults", answer: Text("a queue belongs to its link or cell: write `queue = { kind = \"red\", limit = \"50 pkt\" }` in that entry of `[[links]]` or in `[cells.NAME]`") },
     Known { words: &["extends", "include", "includes", "import", "imports", "inherit", "inherits", "base", "parent", "template"], among: "faults", answer: Text("a scenario is one file: a variant is made by `--set PATH=VALUE` at the command line, by `.set(path, value)` in Python, or by the axes of a sweep (docs/sweeps.md)") },
     Known { words: &["handovers", "handoffs", "moves", "movements", "mobilityschedule", "visit"], among: "faults", answer: Text("a host's moves are its visits: write `visits = [{ cell = \"bs1\", at = \"0 s\" }, { cell = \"bs2\", at = \"10 s\" }]` in `[[hosts]]`, or a `plan`") },
     Known { words: &["sweep", "grid", "axes", "points", "parameters", "variables", "params"], among: "faults", answer: Text("a sweep is a file of its own, which names the scenario: see docs/sweeps.md") },
@@ -314,6 +327,7 @@ mod tests {
         assert_eq!(meaning("DataRate", &links), Some(Meaning::Name("rate".into())));
         assert_eq!(meaning("Delay", &links), Some(Meaning::Name("delay".into())));
         assert_eq!(meaning("DataRate", &["duration"]), None);
+        assert_eq!(meaning("rate_mbps", &links), Some(Meaning::Name("rate".into())));
         let transports = ["tcp", "quic", "quinn", "udp"];
         let Some(Meaning::Text(text)) = meaning("cubic", &transports) else { panic!("no answer") };
         assert!(text.ends_with("write `{ kind = \"tcp\", congestion_control = \"cubic\" }`"), "{text}");
