@@ -89,9 +89,10 @@ class _Commands(click.Group):
             if error.ctx is None:
                 raise
             told = foreign.advice(error.option_name, error.ctx.command, self.commands)
-            raise click.UsageError(f"No such option {error.option_name!r}: {told.rstrip('.')}.", error.ctx) from None
+            end = "" if told.endswith("?") else "."
+            raise click.UsageError(f"No such option {error.option_name!r}: {told}{end}", error.ctx) from None
         except click.MissingParameter as error:
-            if error.ctx is None or error.ctx.command.name != "compare" or error.param_type_hint != "'B'":
+            if error.ctx is None or error.param is None or error.param.name != "second":
                 raise
             raise click.UsageError(f"Missing argument 'B': {foreign.ONE_SCENARIO}.", error.ctx) from None
 

@@ -26,7 +26,7 @@ _ALL = ""
 _OTHER_OPTIONS: list[tuple[tuple[str, ...], str, str]] = [
     (("--runs", "--seeds", "--repetitions", "--replications", "--repeat"), "--run", _SEVERAL_RUNS),
     (("--run", "--repetitions", "--replications", "--repeat", "-n"), "--runs", "write --runs 30"),
-    (("--runs", "--replications", "--metric"), "--store", "write it in the sweep's file: see docs/sweeps.md"),
+    (("--runs", "--replications", "--metric", "--metrics", "--until"), "--store", "write it in the sweep's file: see docs/sweeps.md"),
     (("-o", "--output", "--outdir", "--output-dir", "--save"), "--out", "write --out and a name"),
     (
         ("--seed", "--run"),

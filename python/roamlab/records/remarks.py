@@ -205,6 +205,7 @@ REGISTERED = (
     "anchor-bound",
     "path-joined",
     "attached",
+    "service-restored",
 )
 """Phases of the protocols by which a host can be found."""
 

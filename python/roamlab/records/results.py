@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from roamlab.records.manifest import Manifest
 
 
+_OF_FRAMES = ("head", "tail", "describe", "columns", "dataframe", "df", "frame", "groupby", "group_by", "filter", "iloc", "loc")
+"""Names by which people ask a run for a table."""
+
+
 @public()
 @dataclass(frozen=True, repr=False)
 class Results(Frames):
@@ -46,6 +50,10 @@ class Results(Frames):
     def __getattr__(self, name: str) -> NoReturn:
         meant = closest(name, TABLES["flows"].columns) or "goodput_bps"
         hint = f'a metric is read by .metric("flows.NAME.{meant}"), a table by .table(name)'
+        if name.startswith("to_") or name in _OF_FRAMES:
+            hint = "a run has several tables, each a Polars frame: write for example .flows, or .flows.to_pandas()"
+        if name in ("cwnd", "ssthresh", "srtt", "rtt", "rto", "window"):
+            hint = "it is in the table .variables, which [record] asks for: variables = true"
         if name.startswith(("plot", "draw", "chart")):
             hint = (
                 "a run is drawn by `roamlab chart` and `roamlab report`, a queue by .plot_queue(name); the table "
@@ -60,10 +68,12 @@ class Results(Frames):
 
     def __getitem__(self, name: object) -> NoReturn:
         raise BadCall(
-            f"Results[{name!r}]",
+            f"Results[{name!r}]" if isinstance(name, str) else "Results",
             "a run has no items",
             expected="a table or a metric by its name",
-            remedy=f"write results.table({name!r}), or results.metric({name!r})",
+            remedy=f"write results.table({name!r}), or results.metric({name!r})"
+            if isinstance(name, str)
+            else 'write results.table("flows"); `results.loaders` has the names of all tables',
         )
 
     def __eq__(self, other: object) -> bool:

@@ -97,6 +97,14 @@ class Store:
         )
         raise no_attribute("Store", name, () if name in ("runs", "open") else dir(type(self)), hint)
 
+    def __getitem__(self, key: object) -> NoReturn:
+        raise BadCall(
+            f"Store[{key!r}]",
+            "a store has no items",
+            expected="a run by its folder",
+            remedy=f"write roamlab.open_run(store.root / {key!r})",
+        )
+
     def __iter__(self) -> NoReturn:
         raise BadCall(
             "Store", "it is no list of runs", expected="the folders of runs in its `root`", remedy=f"write {_KEPT}"

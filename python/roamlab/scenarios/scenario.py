@@ -106,7 +106,7 @@ class Scenario:
 
     def __getitem__(self, key: object) -> NoReturn:
         raise BadCall(
-            f"Scenario[{key!r}]",
+            f"Scenario[{key!r}]" if isinstance(key, str) else "Scenario",
             "a scenario has no items",
             expected="its fields by .parameters, or by .to_dict() without defaults",
             remedy=f"write scenario.parameters[{key!r}]" if isinstance(key, str) else "write scenario.to_dict()",

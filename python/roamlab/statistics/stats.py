@@ -10,11 +10,11 @@ import math
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from roamlab.base.calls import BadCall, Kind, called
+from roamlab.base.calls import BadCall, Kind, called, no_attribute
 from roamlab.base.errors import quoted
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ class Interval:
     """Chance does not enter: a closed form, or a value that the set-up makes equal in every run."""
     extreme: bool = False
     """The largest or smallest value of the sample: a bound from one side only."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        hint = ".effect is the estimate, .low and .high are its bounds at 95 %, .runs the number of runs"
+        raise no_attribute("Interval", name, (), hint)
 
     def __post_init__(self) -> None:
         if (
@@ -229,13 +233,13 @@ def share_interval(successes: int, n: int, runs: int | None = None) -> Interval:
     from scipy import stats as scipy_stats
 
     if isinstance(successes, bool) or not isinstance(successes, Integral):
-        is_number = isinstance(successes, Real) and not isinstance(successes, bool)
-        met = round(float(successes) * (n if 0 < successes < 1 else 1)) if is_number else n // 2
+        is_number = isinstance(successes, Real) and not isinstance(successes, bool) and math.isfinite(successes)
+        met = round(float(successes) * (n if 0 < successes < 1 else 1)) if is_number else -1
         raise BadCall(
             "share_interval, argument successes",
             f"{successes!r} is no number of trials",
             expected=f"how many of the {n} trials succeeded",
-            remedy=f"write successes = {met}" if 0 <= met <= n else "count the trials that succeeded",
+            remedy=f"write successes = {met}" if 0 <= met <= n else "count them, as in sum(value < 3 for value in values)",
         )
     if not 0 <= successes <= n or n == 0:
         raise ValueError(f"expected 0 to {n} successes in at least one trial, got {successes}")

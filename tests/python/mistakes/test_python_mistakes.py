@@ -485,7 +485,6 @@ def test_an_attribute_of_a_table_says_how_a_column_is_read() -> None:
         ("rl.sweep(base, {}, out='x')", "runs.frame.write_csv(path)"),
         ("runs.compare(metric='flows.moving.goodput_bps', baseline='110 pkt')", "a name after the other"),
         ("runs.means('flows.moving.goodput_mbps')", "did you mean"),
-        ("rl.load('~/x.toml')", "only a shell replaces `~`"),
         ("res.metric('flows.moving.goodput_bps,flows.moving.timeouts')", "is 2 metrics"),
         ("res.metric('moving.goodput_bps')", 'did you mean "flows.moving.goodput_bps"?'),
     ],
