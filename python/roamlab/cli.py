@@ -53,6 +53,7 @@ _SEARCHED = (
 _ONLY_PYTHON = dict.fromkeys(("smallest", "largest", "search", "threshold", "optimize", "tune"), _SEARCHED)
 """Words for what only the library has."""
 
+
 class _Commands(click.Group):
     """Commands that are found by other words too: one that is not there is searched in the texts of the others."""
 

@@ -304,8 +304,10 @@ def public(
 
         if "__getattr__" not in vars(cls):
 
-            def missing(self: object, name: str) -> None:
-                raise no_attribute(cls.__name__, name, dir(type(self)), _has(cls))
+            def missing(_self: object, name: str) -> None:
+                raise no_attribute(
+                    cls.__name__, name, _names(cls), f"it has {', '.join(sorted(_names(cls)))}"
+                )
 
             setattr(cls, "__getattr__", missing)  # noqa: B010  (mypy takes a method for constant)
         if getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
@@ -316,10 +318,12 @@ def public(
     return decorate
 
 
-def _has(cls: type) -> str:
+def _names(cls: type) -> set[str]:
     """The public attributes and methods of a class."""
-    fields = getattr(cls, "__dataclass_fields__", {})
-    return f"it has {', '.join(sorted({*fields, *(each for each in dir(cls) if not each.startswith('_'))}))}"
+    return {
+        *getattr(cls, "__dataclass_fields__", {}),
+        *(name for name in dir(cls) if not name.startswith("_")),
+    }
 
 
 def _wrong_kind(name: str, parameter: inspect.Parameter, kind: Kind, value: object) -> BadCall:

@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
 
-
 def home(path: Path) -> Path:
     """The path with the home folder in place of a `~` at its begin: between quotes no shell replaces it."""
-    return Path(os.path.expanduser(path)) if path.parts[:1] == ("~",) else path
+    return path.expanduser() if path.parts[:1] == ("~",) else path
 
 
 MAX_BYTES = 100_000_000

@@ -39,7 +39,9 @@ class Manifest:
     """Of a run in real time what it was, and how late its packets were; empty for every other run."""
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise no_attribute("Manifest", name, dir(type(self)), f"it has {', '.join(self.__dataclass_fields__)}")
+        raise no_attribute(
+            "Manifest", name, self.__dataclass_fields__, f"it has {', '.join(self.__dataclass_fields__)}"
+        )
 
     def __post_init__(self) -> None:
         for name in ("warnings", "live"):

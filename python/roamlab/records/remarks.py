@@ -174,8 +174,8 @@ def lost_first(
     """A line for each flow of TCP or QUIC, of the first three, that the network could not deliver its first packet.
 
     The host at its end was not registered yet: the flow begins after a timeout. `flows` are rows of the table of this
-    name, `lost` flow, place, reason and time of sending of packets lost, `known` when each host was registered first, in
-    ns; that of a host that never was is said elsewhere.
+    name, `lost` flow, place, reason and time of sending of packets lost, `known` when each host was registered first,
+    in ns; that of a host that never was is said elsewhere.
     """
     found = []
     firsts = {(flow, sent): (place, reason) for flow, place, reason, sent in lost if reason in _UNKNOWN}
@@ -187,9 +187,9 @@ def lost_first(
         place, reason = first
         until = known[host] / 1e9
         found.append(
-            f"flow {row['flow']}: its first packet, at {row['start_ns'] / 1e9:g} s, was lost at {place} ({reason}): host "
-            f"{host} was registered at {until:.3f} s, and the flow waited for a timeout; write a later `start` in its "
-            f"`app`, for example \"{math.ceil(10 * until) / 10:g} s\""
+            f"flow {row['flow']}: its first packet, at {row['start_ns'] / 1e9:g} s, was lost at {place} ({reason}): "
+            f"host {host} was registered at {until:.3f} s, and the flow waited for a timeout; write a later `start` in its "
+            f'`app`, for example "{math.ceil(10 * until) / 10:g} s"'
         )
     return found[:_NAMED]
 
@@ -230,8 +230,8 @@ def idle_queue(parameters: Mapping[str, Any], busy: Mapping[str, float], dropped
     if not used or any(name in dropped or busy.get(name, 0.0) > _LITTLE for name in used):
         return []
     return [
-        f"network.queue: its links were busy for at most {max(busy.get(name, 0.0) for name in used):.0%} of the time, and "
-        f"\"{queue['kind']}\" dropped nothing; the queues of cells are their own: write `queue` in `[cells.NAME]`"
+        f"network.queue: its links were busy for at most {max(busy.get(name, 0.0) for name in used):.0%} of the time, "
+        f'and "{queue["kind"]}" dropped nothing; the queues of cells are their own: write `queue` in `[cells.NAME]`'
     ]
 
 

@@ -30,7 +30,20 @@ if TYPE_CHECKING:
     from roamlab.records.manifest import Manifest
 
 
-_OF_FRAMES = ("head", "tail", "describe", "columns", "dataframe", "df", "frame", "groupby", "group_by", "filter", "iloc", "loc")
+_OF_FRAMES = (
+    "head",
+    "tail",
+    "describe",
+    "columns",
+    "dataframe",
+    "df",
+    "frame",
+    "groupby",
+    "group_by",
+    "filter",
+    "iloc",
+    "loc",
+)
 """Names by which people ask a run for a table."""
 
 
@@ -160,7 +173,9 @@ class Results(Frames):
             return []
         span = self.manifest.outline.duration_ns
         busy = dict(self.links.select(pl.col("link").cast(pl.String), pl.col("busy_ns") / span).rows())
-        places = self.table("drops").filter(pl.col("reason").cast(pl.String).is_in(["queue-overflow", "early-drop"]))
+        places = self.table("drops").filter(
+            pl.col("reason").cast(pl.String).is_in(["queue-overflow", "early-drop"])
+        )
         return remarks.idle_queue(
             self.manifest.parameters, busy, set(places["place"].cast(pl.String).unique().to_list())
         )

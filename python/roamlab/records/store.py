@@ -74,8 +74,14 @@ _ROOT = Kind((str, Path), "the path of a folder", 'write roamlab.Store("out/runs
 
 _KEPT = '[roamlab.open_run(path.parent) for path in store.root.glob("*/manifest.json")]'
 _OF_STORES = (
-    (("save", "put", "add", "append", "keep", "dump", "insert"), "a run is kept by .write(results), which returns its folder"),
-    (("delete", "remove", "clear", "clean", "prune", "drop"), "a run is deleted with its folder, store.root / key"),
+    (
+        ("save", "put", "add", "append", "keep", "dump", "insert"),
+        "a run is kept by .write(results), which returns its folder",
+    ),
+    (
+        ("delete", "remove", "clear", "clean", "prune", "drop"),
+        "a run is deleted with its folder, store.root / key",
+    ),
 )
 """Methods of other stores, and what to write here."""
 
@@ -93,7 +99,8 @@ class Store:
 
     def __getattr__(self, name: str) -> NoReturn:
         hint = next(
-            (text for words, text in _OF_STORES if name in words), f"a run is kept by .write(results); all are read by {_KEPT}"
+            (text for words, text in _OF_STORES if name in words),
+            f"a run is kept by .write(results); all are read by {_KEPT}",
         )
         raise no_attribute("Store", name, () if name in ("runs", "open") else dir(type(self)), hint)
 
@@ -107,7 +114,10 @@ class Store:
 
     def __iter__(self) -> NoReturn:
         raise BadCall(
-            "Store", "it is no list of runs", expected="the folders of runs in its `root`", remedy=f"write {_KEPT}"
+            "Store",
+            "it is no list of runs",
+            expected="the folders of runs in its `root`",
+            remedy=f"write {_KEPT}",
         )
 
     def folder(self, manifest: Manifest) -> Path:

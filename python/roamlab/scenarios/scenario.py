@@ -44,9 +44,15 @@ _CHANGES = Kind((Mapping,), "a dictionary of paths and values", 'write {"run.dur
 _APPENDED = 'the whole list: scenario.set("links", [*scenario.to_dict()["links"], {…}])'
 _OF_OTHERS = (
     (("remove", "delete", "pop", "unset", "drop", "clear", "disable"), ".set(path, None) removes a field"),
-    (("copy", "clone", "deepcopy"), "it never changes, so no copy is needed: .set(path, value) returns a changed one"),
+    (
+        ("copy", "clone", "deepcopy"),
+        "it never changes, so no copy is needed: .set(path, value) returns a changed one",
+    ),
     (("add", "append", "extend", "insert"), f"to add an entry write {_APPENDED}"),
-    (("get", "keys", "items", "values"), "its fields are read in .parameters, and without defaults by .to_dict()"),
+    (
+        ("get", "keys", "items", "values"),
+        "its fields are read in .parameters, and without defaults by .to_dict()",
+    ),
     (("update", "merge", "override"), ".set_all({path: value}) returns a copy with several fields changed"),
     (("simulate", "execute", "start"), "write .run(seed=1)"),
 )
@@ -109,7 +115,9 @@ class Scenario:
             f"Scenario[{key!r}]" if isinstance(key, str) else "Scenario",
             "a scenario has no items",
             expected="its fields by .parameters, or by .to_dict() without defaults",
-            remedy=f"write scenario.parameters[{key!r}]" if isinstance(key, str) else "write scenario.to_dict()",
+            remedy=f"write scenario.parameters[{key!r}]"
+            if isinstance(key, str)
+            else "write scenario.to_dict()",
         )
 
     def __setitem__(self, key: object, value: object) -> NoReturn:
@@ -147,7 +155,7 @@ class Scenario:
                 f"{name}{changes}",
                 "this is what `roamlab run --json` prints, the results of a run",
                 expected="the tables of a scenario",
-                remedy="roamlab.open_run(data[\"result\"]) has the run, and its .manifest.scenario_text the scenario",
+                remedy='roamlab.open_run(data["result"]) has the run, and its .manifest.scenario_text the scenario',
             )
         try:
             text = tomli_w.dumps(_written(data))
@@ -378,7 +386,7 @@ class Scenario:
             example = f"write {begin}.{positions - 1} for the last one"
         elif re.fullmatch(r"\d+|-|\+|end|append|new", step) and path.endswith(step):
             example = (
-                f'to change the last one write {begin}.{positions - 1}; to add one write the whole list, in the file or in '
+                f"to change one write {begin}.0, for example; to add one write the whole list, in the file or in "
                 f'Python: base.set("{begin}", [*base.to_dict()["{begin}"], {{…}}])'
             )
         return BadInput(

@@ -33,7 +33,9 @@ _ROUNDING = 1e-11
 """Values that differ by less than this share of their size differ by the rounding of floating-point numbers."""
 
 
-_VALUES = Kind(("Values",), "numbers in a list or an array", "write values = [1.5, 2.0, 1.8], one of each run")
+_VALUES = Kind(
+    ("Values",), "numbers in a list or an array", "write values = [1.5, 2.0, 1.8], one of each run"
+)
 _RUNS = Kind(("Values",), "numbers in a list or an array", "write [1.5, 2.0, 1.8], one of each run")
 _sampled = called(values=_VALUES)
 
@@ -233,13 +235,17 @@ def share_interval(successes: int, n: int, runs: int | None = None) -> Interval:
     from scipy import stats as scipy_stats
 
     if isinstance(successes, bool) or not isinstance(successes, Integral):
-        is_number = isinstance(successes, Real) and not isinstance(successes, bool) and math.isfinite(successes)
+        is_number = (
+            isinstance(successes, Real) and not isinstance(successes, bool) and math.isfinite(successes)
+        )
         met = round(float(successes) * (n if 0 < successes < 1 else 1)) if is_number else -1
         raise BadCall(
             "share_interval, argument successes",
             f"{successes!r} is no number of trials",
             expected=f"how many of the {n} trials succeeded",
-            remedy=f"write successes = {met}" if 0 <= met <= n else "count them, as in sum(value < 3 for value in values)",
+            remedy=f"write successes = {met}"
+            if 0 <= met <= n
+            else "count them, as in sum(value < 3 for value in values)",
         )
     if not 0 <= successes <= n or n == 0:
         raise ValueError(f"expected 0 to {n} successes in at least one trial, got {successes}")

@@ -214,7 +214,9 @@ class _AsInBase(Enum):
 
 def _points_of(value: Any) -> bool:
     """True for a list of tables."""
-    return isinstance(value, list | tuple) and bool(value) and all(isinstance(each, Mapping) for each in value)
+    return (
+        isinstance(value, list | tuple) and bool(value) and all(isinstance(each, Mapping) for each in value)
+    )
 
 
 def _as_points(table: Mapping[str, Any]) -> str:
@@ -223,7 +225,9 @@ def _as_points(table: Mapping[str, Any]) -> str:
     if not axes:
         return f"write the points in brackets: [{json.dumps(dict(table), ensure_ascii=False, default=str)}]"
     path, values = next(iter(axes.items()))
-    points = ", ".join(f'{{"{path}": {json.dumps(each, ensure_ascii=False, default=str)}}}' for each in values[:3])
+    points = ", ".join(
+        f'{{"{path}": {json.dumps(each, ensure_ascii=False, default=str)}}}' for each in values[:3]
+    )
     return f"write [{points}{', …' if len(values) > 3 else ''}], a table for each point; all combinations are a rl.Grid"
 
 

@@ -154,10 +154,18 @@ class Runs:
 
     def __getattr__(self, name: str) -> NoReturn:
         hint = "`.means(metric)` and `.compare(metric, baseline=…)` give tables of all points"
-        if name.startswith("to_") or name in ("df", "dataframe", "data", "table", "groupby", "group_by", "iloc", "loc", "head"):
-            hint = (
-                ".frame has a row for each point, run and metric, .wide a column for each metric; both are Polars frames"
-            )
+        if name.startswith("to_") or name in (
+            "df",
+            "dataframe",
+            "data",
+            "table",
+            "groupby",
+            "group_by",
+            "iloc",
+            "loc",
+            "head",
+        ):
+            hint = ".frame has a row for each point, run and metric, .wide a column for each metric: Polars frames"
         if name in WRITES:
             hint = (
                 "what was measured is in the store already; a table is written by .frame.write_parquet(path)"

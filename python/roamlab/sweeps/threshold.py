@@ -68,8 +68,8 @@ class Threshold:
 
     def __getattr__(self, name: str) -> NoReturn:
         hint = (
-            ".at_most is the smallest value that certainly meets the condition, .above the largest that certainly fails, "
-            ".tried has each value"
+            ".at_most is the smallest value that certainly meets the condition, .above the largest that certainly "
+            "fails, .tried has each value"
         )
         raise no_attribute("Threshold", name, () if name in ("value", "values") else dir(type(self)), hint)
 

@@ -207,8 +207,8 @@ def _row(
                     line - 1,
                     "the first line has numbers, and no names of columns",
                     "time_s,host,from,to",
-                    "write names of columns as the first line; a recorded rate (Mahimahi) is no log of handovers: name it "
-                    f'in a cell, rate = {{ trace = "{log.name}" }}',
+                    "write names of columns as the first line; a recorded rate (Mahimahi) is no log of handovers: "
+                    f'name it in a cell, rate = {{ trace = "{log.name}" }}',
                 )
             known = ", ".join(str(name) for name in record if name is not None) or "none"
             raise _bad(

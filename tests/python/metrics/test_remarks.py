@@ -199,8 +199,12 @@ def test_a_flow_that_begins_before_its_host_is_registered_is_named(start: dict[s
     results = base.set("flows.download.app", {"kind": "ftp"} | start).run()
     assert results.drops["sent_ns"][0] == 0, "the SYN is lost"
     (said,) = (each for each in results.warnings if "first packet" in each)
-    assert said.startswith("flow download: its first packet, at 0 s, was lost at core (no-binding): host phone was ")
-    later = base.set("flows.download.app", {"kind": "ftp", "start": said.rpartition('example "')[2].strip('"')})
+    assert said.startswith(
+        "flow download: its first packet, at 0 s, was lost at core (no-binding): host phone was "
+    )
+    later = base.set(
+        "flows.download.app", {"kind": "ftp", "start": said.rpartition('example "')[2].strip('"')}
+    )
     assert not any("first packet" in each for each in later.run().warnings)
 
 

@@ -1,4 +1,4 @@
-"""Idioms of dictionaries, pandas and other simulators on our classes, and arguments of statistics: what to write instead."""
+"""Idioms of dictionaries, pandas and other simulators on our classes, and arguments of statistics."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_results_are_compared_by_their_content(names: dict[str, Any], tmp_path: 
     assert hash(first) == hash(again)
     assert first == rl.open_run(rl.Store(tmp_path).write(first))
     assert first == pickle.loads(pickle.dumps(first))
-    assert first != rl.run(base.set("radio.gap", "80 ms"))
+    assert first != rl.run(base.set("cells.bs2.queue.limit", "8 pkt"))
     assert first != 5
 
 
@@ -159,6 +159,6 @@ def test_a_tilde_is_the_home_folder(
     folder = rl.Store("~/runs").write(names["res"])
     assert folder.is_relative_to(tmp_path / "home")
     assert rl.open_run(f"~/runs/{folder.name}") == names["res"]
-    rl.sweep(names["base"], {"radio.gap": ["1 ms"]}, replications=1, metrics=[GOODPUT], store="~/sweep")
+    rl.sweep(names["base"], {"run.duration": ["2 s"]}, replications=1, metrics=[GOODPUT], store="~/sweep")
     assert sorted(path.name for path in (tmp_path / "home").iterdir()) == ["runs", "sweep"]
     assert not (tmp_path / "~").exists()
