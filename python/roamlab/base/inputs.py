@@ -13,7 +13,6 @@ import stat
 import zlib
 from contextlib import contextmanager
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from roamlab.base.errors import BadInput, closest
@@ -22,6 +21,7 @@ from roamlab.base.screen import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import BufferedReader
+    from pathlib import Path
 
 
 def home(path: Path) -> Path:

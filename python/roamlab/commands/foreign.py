@@ -1,4 +1,4 @@
-"""Options of other programs, and of other commands of ours: what to write instead."""
+"""Options that a command lacks and other programs or commands have, with text to write instead."""
 
 from __future__ import annotations
 
@@ -185,8 +185,8 @@ _OF_COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...], str]] = [
     (
         ("export",),
         ("--flow", "--flows", "--filter", "-Y", "--where", "--port"),
-        "an export has all flows: filter what it writes; --table NAME chooses a table, --node and --link what a capture "
-        "has",
+        "an export has all flows: filter what it writes; --table NAME chooses a table, --node and --link what a "
+        "capture has",
     ),
     (("export",), ("--packets",), "write --format pcapng"),
     (("trace",), ("--flow", "--seq", "--sequence", "--serial", "--time", "--at", "--node"), _FLOW_OF_TRACE),
@@ -194,7 +194,7 @@ _OF_COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...], str]] = [
     (
         ("chart", "report"),
         ("--metric", "--table", "--title", "--width", "--height"),
-        "a chart of your own is made in Python: roamlab.open_run(folder) has the tables",
+        "other charts are made in Python: roamlab.open_run(folder) has the tables",
     ),
     (("report", "explore"), ("--flow", "--host", "--node"), "the page has all flows: leave it out"),
     (
@@ -206,7 +206,7 @@ _OF_COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...], str]] = [
     (
         ("schedule",),
         ("--format",),
-        "CSV or a JSON object on each line is told by the name of the file: leave it out",
+        "CSV or a JSON object on each line follows from the name of the file: leave it out",
     ),
     (("compare",), ("--baseline", "--reference"), "A is the baseline: the differences are B minus A"),
     (("compare-trace",), ("--json",), "what it prints is text: leave it out"),
@@ -215,8 +215,8 @@ _OF_COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...], str]] = [
 """Options that people expect of some commands."""
 
 ONE_SCENARIO = (
-    "two scenarios are compared; the values of one field are compared by a sweep (docs/sweeps.md), and another scenario "
-    "is a copy of the file with the change"
+    "two scenarios are compared; the values of one field are compared by a sweep (docs/sweeps.md), and another "
+    "scenario is a copy of the file with the change"
 )
 """For a comparison of one scenario with nothing."""
 
@@ -237,7 +237,7 @@ _WRITTEN = ("--out", "-o", "--output", "--save")
 
 
 def advice(option: str, command: click.Command, others: Mapping[str, click.Command]) -> str:
-    """What to write instead of an option that the command does not have; `others` are all commands."""
+    """Text to write instead of an option that the command does not have; `others` are all commands."""
     has = {name for parameter in command.params for name in parameter.opts}
     for commands, words, text in _OF_COMMANDS:
         if command.name in commands and option in words:

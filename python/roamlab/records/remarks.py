@@ -171,11 +171,10 @@ def unreached(
 def lost_first(
     flows: Sequence[Mapping[str, Any]], lost: Sequence[tuple[str, str, str, int]], known: Mapping[str, int]
 ) -> list[str]:
-    """A line for each flow of TCP or QUIC, of the first three, that the network could not deliver its first packet.
+    """A line for each flow of TCP or QUIC, the first three, whose first packet was lost before its host was known.
 
-    The host at its end was not registered yet: the flow begins after a timeout. `flows` are rows of the table of this
-    name, `lost` flow, place, reason and time of sending of packets lost, `known` when each host was registered first,
-    in ns; that of a host that never was is said elsewhere.
+    Such a flow begins after a timeout. `flows` are rows of the table of this name. `lost` has flow, place, reason and
+    time of sending of packets lost, `known` the time in ns at which each host was registered first.
     """
     found = []
     firsts = {(flow, sent): (place, reason) for flow, place, reason, sent in lost if reason in _UNKNOWN}
@@ -188,8 +187,8 @@ def lost_first(
         until = known[host] / 1e9
         found.append(
             f"flow {row['flow']}: its first packet, at {row['start_ns'] / 1e9:g} s, was lost at {place} ({reason}): "
-            f"host {host} was registered at {until:.3f} s, and the flow waited for a timeout; write a later `start` in its "
-            f'`app`, for example "{math.ceil(10 * until) / 10:g} s"'
+            f"host {host} was registered at {until:.3f} s, and the flow waited for a timeout; write a later `start` in "
+            f'its `app`, for example "{math.ceil(10 * until) / 10:g} s"'
         )
     return found[:_NAMED]
 
@@ -237,7 +236,7 @@ def idle_queue(parameters: Mapping[str, Any], busy: Mapping[str, float], dropped
 
 _PASSIVE = ("droptail", "head-drop", "dualpi2")
 _LITTLE = 0.3
-"""A link that is busy for less than this share has no standing queue."""
+"""The queue of a link that is busy for less than this share is empty most of the time."""
 
 
 def _ways(link: Mapping[str, Any]) -> tuple[str, str]:

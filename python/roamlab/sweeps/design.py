@@ -220,7 +220,7 @@ def _points_of(value: Any) -> bool:
 
 
 def _as_points(table: Mapping[str, Any]) -> str:
-    """What to write instead of one table in the place of a list of points."""
+    """Text to write instead of one table in the place of a list of points."""
     axes = {path: list(values) for path, values in table.items() if isinstance(values, list | tuple | range)}
     if not axes:
         return f"write the points in brackets: [{json.dumps(dict(table), ensure_ascii=False, default=str)}]"

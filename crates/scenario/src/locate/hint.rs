@@ -33,7 +33,7 @@ pub fn has(field: &str) -> bool {
     names(field).iter().try_fold(&root, |value, name| schema.step(value, name.as_deref())).is_some()
 }
 
-/// Whether a value of this form can be written in `field`.
+/// True if a value of this form can be written in `field`.
 pub fn takes(field: &str, shape: Shape) -> bool {
     let Ok(root) = serde_json::from_str::<Value>(&schema()) else { return true };
     let schema = Schema { root: &root };
@@ -195,7 +195,7 @@ impl<'a> Schema<'a> {
         self.branches(schema).for_each(|branch| self.shapes(branch, found));
     }
 
-    /// Whether one of the names that a value can be is "none".
+    /// True if one of the names that a value can be is "none".
     fn has_none(&self, schema: &'a Value) -> bool {
         let listed = schema.get("enum").and_then(Value::as_array);
         schema.get("const").is_some_and(|name| name == "none")

@@ -203,8 +203,8 @@ impl<'a> Source<'a> {
         self.place(span, parsed.problem)
     }
 
-    /// Whether one of the fields that a help proposes is what the user can have meant: it takes a value of that form, and
-    /// a name that is more than one edit away is not that of a field elsewhere.
+    /// True if one of the fields that a help proposes can be meant: it takes a value of that form. A name that is more than
+    /// one edit away is not that of a field elsewhere.
     fn is_slip(&self, root: &DeTable<'_>, table: &str, name: &str, help: &str) -> bool {
         let path = |name: &str| {
             let mut path = table.to_owned();

@@ -190,7 +190,7 @@ fn refused(name: &str, names: &[&str], quote: char) -> (String, Option<String>) 
     }
 }
 
-/// Whether a table or a text is expected, and the value is one by which other programs switch something off.
+/// True if a value of another type is one by which other programs switch something off.
 pub fn is_off(message: &str) -> bool {
     let found = message.rsplit_once("invalid type: ").map_or("", |(_, found)| found);
     ["boolean `false`, ", "string \"\", ", "string \"none\", ", "string \"off\", "]
