@@ -65,7 +65,7 @@ _MISTAKES = (
     ("rl.run({'run': {}})", "roamlab.Scenario(text)"),
     ("rl.Scenario({'run': {'duration': '4 s'}})", "Scenario.from_dict"),
     ("rl.Scenario(rnu={'duration': '4 s'})", "Scenario.from_dict"),
-    ("rl.Scenario.from_dict({'rnu': {}})", "write one of `run`"),
+    ("rl.Scenario.from_dict({'rnu': {}})", "did you mean `run`?"),
     ("rl.run(rl.Scenario('x = 1'))", "write one of `run`"),
     ("rl.drawing('x')", "roamlab.load("),
     ("base.set('run.durration', '4 s')", "did you mean `duration`?"),
