@@ -215,14 +215,11 @@ fn probably(found: &str, wanted: &str) -> Option<String> {
     }
     if let (Some(text), "a boolean") = (found.strip_prefix("string "), wanted) {
         let text = text.trim_matches('"').to_ascii_lowercase();
-        return match text.as_str() {
-            "off" | "no" | "none" | "false" | "disabled" | "disable" | "0" | "" => Some("false".into()),
-            "on" | "yes" | "true" | "enabled" | "enable" | "1" => Some("true".into()),
-            _ => None,
-        };
+        let is_off = ["off", "no", "none", "false", "disabled", "disable", "0", ""].contains(&text.as_str());
+        return is_off.then(|| "false".into());
     }
-    if let ("integer `0`" | "integer `1`", "a boolean") = (found, wanted) {
-        return Some(if found.contains('0') { "false" } else { "true" }.into());
+    if (found, wanted) == ("integer `0`", "a boolean") {
+        return Some("false".into());
     }
     let number = found.strip_prefix("integer ").or_else(|| found.strip_prefix("floating point "))?;
     let number = number.trim_matches('`');

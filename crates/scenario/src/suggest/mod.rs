@@ -75,7 +75,12 @@ fn distance(left: &str, right: &str) -> usize {
         let mut row = vec![i + 1];
         for (j, r) in right.iter().enumerate() {
             let edited = (above[j] + usize::from(l != r)).min(above[j + 1] + 1).min(row[j] + 1);
-            let swaps = i > 0 && j > 0 && *l == right[j - 1] && left[i - 1] == *r;
+            let swaps = l.is_alphabetic()
+                && i > 0
+                && j > 0
+                && *l == right[j - 1]
+                && left[i - 1] == *r
+                && r.is_alphabetic();
             row.push(if swaps { edited.min(before[j - 1] + 1) } else { edited });
         }
         before = std::mem::replace(&mut above, row);
