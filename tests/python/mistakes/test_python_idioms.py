@@ -127,7 +127,7 @@ def test_results_are_compared_by_their_content(names: dict[str, Any], tmp_path: 
     assert hash(first) == hash(again)
     assert first == rl.open_run(rl.Store(tmp_path).write(first))
     assert first == pickle.loads(pickle.dumps(first))
-    assert first != rl.run(base.set("cells.bs2.queue.limit", "8 pkt"))
+    assert first != rl.run(base.set("cells.bs1.queue.limit", "60 pkt"))
     assert first != 5
 
 
