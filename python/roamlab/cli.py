@@ -6,7 +6,6 @@ notes and errors to standard error. A command imports its heavy modules when it 
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import sys
@@ -21,6 +20,7 @@ import click
 
 from roamlab import commands
 from roamlab.base.screen import accept_any_text, say
+from roamlab.commands import foreign
 from roamlab.commands.output import BAD_INPUT, FAILED, INTERRUPTED
 
 _OTHER_WORDS = {
@@ -53,103 +53,6 @@ _SEARCHED = (
 )
 _ONLY_PYTHON = dict.fromkeys(("smallest", "largest", "search", "threshold", "optimize", "tune"), _SEARCHED)
 """Words for what only the library has."""
-
-_SEVERAL_RUNS = (
-    "one run has one --seed and one --run; several are made by `roamlab compare A B --runs 30`, or by a sweep with "
-    "`replications`"
-)
-_CHANGED = "a field of the scenario is changed by --set, for example --set 'run.duration=5 s'"
-_MADE = "it reads a run: make one by `roamlab run FILE --seed 3 --set 'run.duration=5 s'`, and name its folder here"
-_OF_RUNS = ("--seed", "--run", "--set", "--duration")
-_ONE_PROCESSOR = (
-    "one run takes one processor; `roamlab compare` and `roamlab sweep` have --threads for several runs"
-)
-_PARALLEL = ("--threads", "--jobs", "-j", "--parallel", "--workers", "--cores", "--processes")
-_PRINTS = "the result is printed: write > and a name of a file behind the command"
-_OTHER_OPTIONS = [
-    *((_OF_RUNS, command, _MADE) for command in ("chart", "report", "explore", "export", "trace")),
-    (
-        ("--seed", "--run", "--set", "--duration"),
-        "reproduce",
-        "scenarios and seeds are the paper's; --runs has the number of runs",
-    ),
-    (("--seed", "--run", "--set"), "play", "change the scenario in the page, or in the file that is named"),
-    (_PARALLEL, "--threads", "write --threads 4"),
-    *((_PARALLEL, command, _ONE_PROCESSOR) for command in ("run", "shell", "why")),
-    (("--trace", "--pcap"), "run", "make the run, then `roamlab export RUN --format pcapng`, or csv"),
-    (
-        ("--record", "--packets"),
-        "run",
-        "what is recorded is written under [record], or --set record.packets=true",
-    ),
-    (("--store",), "run", "a run is a folder below --out"),
-    *(
-        (
-            ("--from", "--to", "--start", "--end"),
-            command,
-            "`roamlab explore RUN --from 9 --to 11` shows a part of a run",
-        )
-        for command in ("chart", "report")
-    ),
-    (("--host", "--at", "--on"), "--node", "write --node and the name of a host or node"),
-    *(
-        (("--out", "-o", "--output"), command, _PRINTS)
-        for command in ("check", "list", "schema", "schedule", "why", "trace")
-    ),
-    (("--runs", "--seeds", "--repetitions", "--replications", "--repeat"), "--run", _SEVERAL_RUNS),
-    (("--run", "--repetitions", "--replications", "--repeat", "-n"), "--runs", "write --runs 30"),
-    (
-        ("--runs", "--replications", "--metric"),
-        "--cluster",
-        "write it in the sweep's file: see docs/sweeps.md",
-    ),
-    (
-        ("--runs", "--seed", "--run", "--replications", "--repeat", "--metric", "--set"),
-        "demo",
-        "the demo makes one run of each of its scenarios; `roamlab study schemes --runs 30` makes several, and "
-        "`roamlab run FILE` one of yours",
-    ),
-    (_PARALLEL, "demo", "it takes all processors"),
-    (
-        ("--seed", "--run", "--set", "--metric"),
-        "study",
-        "a study has its own network and seeds; `roamlab sweep` makes one of your scenario",
-    ),
-    (("-o", "--output", "--outdir"), "--out", "write --out and a name"),
-    (
-        ("--seed", "--run"),
-        "--stall",
-        "make the run first, roamlab run FILE --seed 3, and name its folder here",
-    ),
-    (
-        ("--from", "--to", "--start", "--end"),
-        "--format",
-        "an export is of the whole run; --set changes `run.duration`",
-    ),
-    (("--seed",), "--cluster", "write `seed = 3` in the sweep's file"),
-    (("--seed", "--run"), "--json", "it makes no run: `roamlab run FILE --seed 3` does"),
-    (
-        ("--baseline",),
-        "--metric",
-        "`roamlab compare A B` has the differences B minus A; a sweep's file has `baseline`",
-    ),
-    (
-        (
-            "--duration",
-            "--time",
-            "--sim-time",
-            "--param",
-            "--rate",
-            "--delay",
-            "--profile",
-            "--variant",
-            "--gap",
-        ),
-        "--set",
-        _CHANGED,
-    ),
-]
-"""Options that people expect of a command that has another one, or this name, and what to write instead."""
 
 
 class _Commands(click.Group):
@@ -187,17 +90,13 @@ class _Commands(click.Group):
         except click.NoSuchOption as error:
             if error.ctx is None:
                 raise
-            has = {name for parameter in error.ctx.command.params for name in parameter.opts}
-            has |= set(error.ctx.command_path.split())
-            advice = [
-                text for words, other, text in _OTHER_OPTIONS if error.option_name in words and other in has
-            ]
-            if not advice:
-                close = difflib.get_close_matches(error.option_name, error.possibilities or (), cutoff=0.7)
-                raise click.NoSuchOption(
-                    error.option_name, possibilities=close or None, ctx=error.ctx
-                ) from None
-            raise click.UsageError(f"No such option {error.option_name!r}: {advice[0]}.", error.ctx) from None
+            told = foreign.advice(error.option_name, error.ctx.command, self.commands)
+            end = "" if told.endswith("?") else "."
+            raise click.UsageError(f"No such option {error.option_name!r}: {told}{end}", error.ctx) from None
+        except click.MissingParameter as error:
+            if error.ctx is None or error.param is None or error.param.name != "second":
+                raise
+            raise click.UsageError(f"Missing argument 'B': {foreign.ONE_SCENARIO}.", error.ctx) from None
         except click.UsageError as error:
             extra = re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", error.message)
             if extra is None or error.ctx is None or not (instead := _for_extra(error.ctx.command, extra[1])):

@@ -215,6 +215,13 @@ impl Grammar {
         let text = text.trim();
         let quantity = self.quantity;
         let not_a_number = || UnitError::NotANumber { text: text.into(), quantity, example: self.example };
+        if text.contains("${") {
+            let instead = format!(
+                "one value, as \"{}\": several are an axis of a sweep (docs/sweeps.md)",
+                self.example
+            );
+            return Err(UnitError::Spelled { text: text.into(), quantity, instead });
+        }
         let number_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, unit) = (&text[..number_end], text[number_end..].trim_start());
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
@@ -319,6 +326,11 @@ impl Grammar {
                 return "use packets: rate times time, divided by the size of a packet, as in \"120 pkt\""
                     .into();
             }
+        }
+        // A mean with its deviation, or a range.
+        let first = unit.split(|c: char| c.is_whitespace() || c == ',').next().unwrap_or_default();
+        if unit.contains(|c: char| c.is_ascii_digit()) && self.units.iter().any(|(name, _)| *name == first) {
+            return format!("write one value: \"{number} {first}\"");
         }
         format!("use one of {}", self.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "))
     }
@@ -455,6 +467,11 @@ mod tests {
         assert!(message("3 Mbit/s").contains("use one of ns, us"), "{}", message("3 Mbit/s"));
         assert!(message("99999999999999999999 h").contains("out of range"));
         let rate = |text: &str| text.parse::<Rate>().unwrap_err().to_string();
+        assert_eq!(
+            rate("20 Mbit/s 5 Mbit/s"),
+            "\"Mbit/s 5 Mbit/s\" is not a unit of a rate; write one value: \"20 Mbit/s\""
+        );
+        assert!(rate("${4,16} Mbit/s").contains("; write one value, as \""));
         assert_eq!(rate("10Mbps"), "\"Mbps\" is not a unit of a rate; write \"10 Mbit/s\"");
         assert!(
             rate("10 MB/s").ends_with("; write bits instead of bytes: \"80 Mbit/s\""),

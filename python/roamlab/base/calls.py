@@ -215,6 +215,9 @@ _ELSEWHERE: dict[str, dict[tuple[str, ...], str]] = {
 }
 """Remedies for arguments that another function has, by function and arguments."""
 
+_DESIGNS = (["choices"], ["points"], ["points", "ranges", "seed"])
+"""Arguments of the designs, whose axes are keys and no arguments."""
+
 _SEVERAL_RUNS = ("runs", "replications", "repetitions", "repeat", "n", "number")
 """Names of arguments by which several runs are asked for."""
 
@@ -299,12 +302,28 @@ def public(
                 f"the attribute {name!r} of a {cls.__name__} cannot be changed: {changed_by}"
             )
 
+        if "__getattr__" not in vars(cls):
+
+            def missing(_self: object, name: str) -> None:
+                raise no_attribute(
+                    cls.__name__, name, _names(cls), f"it has {', '.join(sorted(_names(cls)))}"
+                )
+
+            setattr(cls, "__getattr__", missing)  # noqa: B010  (mypy takes a method for constant)
         if getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
             setattr(cls, "__setattr__", refuse)  # noqa: B010  (mypy takes a method for constant)
             setattr(cls, "__delattr__", refuse)  # noqa: B010
         return cls
 
     return decorate
+
+
+def _names(cls: type) -> set[str]:
+    """The public attributes and methods of a class."""
+    return {
+        *getattr(cls, "__dataclass_fields__", {}),
+        *(name for name in dir(cls) if not name.startswith("_")),
+    }
 
 
 def _wrong_kind(name: str, parameter: inspect.Parameter, kind: Kind, value: object) -> BadCall:
@@ -349,6 +368,14 @@ def _to_write(parameter: inspect.Parameter, kind: Kind, value: object) -> str:
     return text if example or parameter.default is parameter.empty else f"{text}, or leave it out"
 
 
+_FIRST_CALLS = {
+    "Grid": 'write Grid({"mobility.buffer.limit": ["4 pkt", "64 pkt"]})',
+    "Listed": 'write Listed([{"mobility.buffer.limit": "4 pkt"}, {"mobility.buffer.limit": "64 pkt"}])',
+    "Random": 'write Random(100, {"cells.bs2.rate": {"low": "1 Mbit/s", "high": "4 Mbit/s"}})',
+}
+"""Whole calls of what needs a table, which a list of the arguments does not show."""
+
+
 def _bad_call(name: str, problem: str, signature: inspect.Signature, given: Mapping[str, object]) -> BadCall:
     names = [each for each in signature.parameters if each != "self"]
     named = {each.name for each in signature.parameters.values() if each.kind is not each.VAR_POSITIONAL}
@@ -363,7 +390,12 @@ def _bad_call(name: str, problem: str, signature: inspect.Signature, given: Mapp
         else:
             meant = _OTHER_WORDS.get(foreign[0], "")
             otherwise = "leave it out"
-            if "changes" in names:
+            if names in _DESIGNS:
+                axes = {each: value for each, value in given.items() if each not in named}
+                shown = ", ".join(f'"{each}": {_short(value)}' for each, value in axes.items())
+                before, after = {"Listed": ("[{", "}]"), "Random": ("100, {", "}")}.get(name, ("{", "}"))
+                otherwise = f"write {name}({before}{shown}{after})"
+            elif "changes" in names:
                 otherwise = 'write set_all({"run.duration": "20 s"})'
             elif "design" in names:
                 otherwise = 'the axes are in `design`: write {"mobility.buffer.limit": ["4 pkt", "64 pkt"]}'
@@ -393,7 +425,7 @@ def _bad_call(name: str, problem: str, signature: inspect.Signature, given: Mapp
         name,
         problem,
         expected=f"arguments among {', '.join(names)}",
-        remedy=f"write {name.rpartition('.')[2]}({written})",
+        remedy=_FIRST_CALLS.get(name) or f"write {name.rpartition('.')[2]}({written})",
     )
 
 

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from io import BufferedReader
     from pathlib import Path
 
+
+def home(path: Path) -> Path:
+    """The path with the home folder in place of a `~` at its begin: between quotes no shell replaces it."""
+    return path.expanduser() if path.parts[:1] == ("~",) else path
+
+
 MAX_BYTES = 100_000_000
 """A larger file is refused before it is read."""
 
@@ -78,8 +84,11 @@ _MOST_NAMES = 1000
 
 def _near(path: Path) -> str:
     """Text to write instead of a path that does not exist: a file of this folder with almost its name."""
-    if path.parts[:1] == ("~",):
-        return "write the whole path: only a shell replaces `~` by the home folder"
+    if any(sign in path.name for sign in "*?["):
+        return (
+            f"name one file: several are [roamlab.load(path) for path in "
+            f"pathlib.Path({str(path.parent)!r}).glob({path.name!r})]"
+        )
     if path.parts[:1] in (("http:",), ("https:",)):
         return "fetch it first: this is no path of this machine"
     try:

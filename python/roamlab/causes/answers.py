@@ -31,6 +31,13 @@ def parse(words: Sequence[str], *, stalls: bool) -> tuple[tuple[str, int] | None
             expected="TABLE ROW, with the row's number from 0",
             remedy=f"`roamlab why {words[0]} 0`",
         )
+    if len(words) == 1 and not Path(words[0]).exists() and _is_name(words[0]):
+        raise BadInput(
+            f"why {words[0]}",
+            "there is no such folder",
+            expected="RUN, a run folder or the file of a scenario",
+            remedy=f"`roamlab why --flow {words[0]}` for a flow of the newest run",
+        )
     if len(words) <= 1:
         return None, Path(words[0]) if words else None
     if len(words) > 3 or stalls:
@@ -50,6 +57,22 @@ def parse(words: Sequence[str], *, stalls: bool) -> tuple[tuple[str, int] | None
         )
     table, row, *folder = words
     if not (row.isascii() and row.isdigit()):
+        runs = [word for word in words if not _is_name(word) or Path(word).exists()]
+        named = [word for word in words if word not in runs and word not in why.WITH_CAUSES]
+        if table not in why.WITH_CAUSES and len(runs) == len(named) == 1:
+            raise BadInput(
+                f"why {' '.join(words)}",
+                f"{named[0]!r} is no table whose rows have causes",
+                expected="RUN with --flow NAME, or TABLE ROW RUN",
+                remedy=f"`roamlab why {runs[0]} --flow {named[0]}`, if it is a flow",
+            )
+        if table in why.WITH_CAUSES and len(words) == 2 and len(runs) == 1:
+            raise BadInput(
+                f"why {' '.join(words)}",
+                "the row of the table is missing",
+                expected="TABLE ROW RUN, with the row's number from 0",
+                remedy=f"`roamlab why {table} 0 {runs[0]}`",
+            )
         raise BadInput(
             f"row {row!r}",
             "this is no number",
@@ -57,6 +80,11 @@ def parse(words: Sequence[str], *, stalls: bool) -> tuple[tuple[str, int] | None
             remedy=f"`roamlab why {table} 0`",
         )
     return (table, int(row)), Path(folder[0]) if folder else None
+
+
+def _is_name(word: str) -> bool:
+    """True if a word can be the name of a flow: no path, and no file of a scenario."""
+    return "/" not in word and word not in (".", "..", "latest") and not word.endswith(".toml")
 
 
 def explain(

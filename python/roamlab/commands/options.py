@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from roamlab.base.inputs import home
 from roamlab.base.screen import shown
 
 if TYPE_CHECKING:
@@ -29,10 +30,18 @@ class _Number(click.IntRange):
             self.fail(f"{value!r} is no whole number: write one from 0, for example 7", param, ctx)
 
 
+class _Path(click.Path):
+    """A path, in which `~` at the begin is the home folder: between quotes no shell replaces it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        named = str(home(Path(value))) if str(value).startswith("~") else value
+        return super().convert(named, param, ctx)
+
+
 NUMBER = _Number(0, 2**64 - 1)
-ANY_PATH = click.Path(path_type=Path)
-FOLDER = click.Path(path_type=Path, file_okay=False)
-FILE = click.Path(path_type=Path, dir_okay=False)
+ANY_PATH = _Path(path_type=Path)
+FOLDER = _Path(path_type=Path, file_okay=False)
+FILE = _Path(path_type=Path, dir_okay=False)
 
 
 def _assignments(_context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,9 +7,10 @@ import json
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NoReturn
 
 from roamlab import _roamlab
+from roamlab.base.calls import no_attribute
 from roamlab.base.read_only import entries, read_only
 from roamlab.kernel.cache import built
 from roamlab.scenarios.scenario import Outline, Scenario, outline
@@ -36,6 +37,11 @@ class Manifest:
     """Warnings about the scenario."""
     live: dict[str, Any] = field(default_factory=dict)
     """Of a run in real time what it was, and how late its packets were; empty for every other run."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise no_attribute(
+            "Manifest", name, self.__dataclass_fields__, f"it has {', '.join(self.__dataclass_fields__)}"
+        )
 
     def __post_init__(self) -> None:
         for name in ("warnings", "live"):

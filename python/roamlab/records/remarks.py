@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -167,6 +168,83 @@ def unreached(
         found.append(f"flow {row['flow']}: no data arrived; {why}")
     more = [f"no data of {len(dead) - _NAMED} more flows arrived"] if len(dead) > _NAMED else []
     return found + more
+
+
+def lost_first(
+    flows: Sequence[Mapping[str, Any]], lost: Sequence[tuple[str, str, str, int]], known: Mapping[str, int]
+) -> list[str]:
+    """A line for each flow of TCP or QUIC, the first three, whose first packet was lost before its host was known.
+
+    Such a flow begins after a timeout. `flows` are rows of the table of this name. `lost` has flow, place, reason and
+    time of sending of packets lost, `known` the time in ns at which each host was registered first.
+    """
+    found = []
+    firsts = {(flow, sent): (place, reason) for flow, place, reason, sent in lost if reason in _UNKNOWN}
+    for row in flows:
+        first = firsts.get((row["flow"], row["start_ns"]))
+        host = next((each for each in (row["destination"], row["source"]) if each in known), None)
+        if first is None or host is None or row["kind"] not in _CONNECTED or known[host] <= row["start_ns"]:
+            continue
+        place, reason = first
+        until = known[host] / 1e9
+        found.append(
+            f"flow {row['flow']}: its first packet, at {row['start_ns'] / 1e9:g} s, was lost at {place} ({reason}): "
+            f"host {host} was registered at {until:.3f} s, and the flow waited for a timeout; write a later `start` in "
+            f'its `app`, for example "{math.ceil(10 * until) / 10:g} s"'
+        )
+    return found[:_NAMED]
+
+
+REGISTERED = (
+    "registered",
+    "home-agent-registered",
+    "globally-registered",
+    "session-known",
+    "host-attached",
+    "path-set-up",
+    "route-switched",
+    "anchor-bound",
+    "path-joined",
+    "attached",
+    "service-restored",
+)
+"""Phases of the protocols by which a host can be found."""
+
+_UNKNOWN = ("no-binding", "no-route", "detached", "link-down")
+_CONNECTED = ("tcp", "quic", "quinn")
+
+
+def idle_queue(parameters: Mapping[str, Any], busy: Mapping[str, float], dropped: Set[str]) -> list[str]:
+    """A line for a queue discipline of `[network]` that had nothing to do, though cells have their own queues.
+
+    `busy` is the share of time in which each one-way link was busy, `dropped` the places where queues lost packets.
+    """
+    queue = parameters["network"]["queue"]
+    if queue["kind"] in _PASSIVE or queue.get("mark_ecn") or not parameters.get("cells"):
+        return []
+    used = [
+        name
+        for link in parameters.get("links", [])
+        for field, name in zip(("queue", "reverse_queue"), _ways(link), strict=True)
+        if not link.get(field)
+    ]
+    if not used or any(name in dropped or busy.get(name, 0.0) > _LITTLE for name in used):
+        return []
+    return [
+        f"network.queue: its links were busy for at most {max(busy.get(name, 0.0) for name in used):.0%} of the time, "
+        f'and "{queue["kind"]}" dropped nothing; the queues of cells are their own: write `queue` in `[cells.NAME]`'
+    ]
+
+
+_PASSIVE = ("droptail", "head-drop", "dualpi2")
+_LITTLE = 0.3
+"""The queue of a link that is busy for less than this share is empty most of the time."""
+
+
+def _ways(link: Mapping[str, Any]) -> tuple[str, str]:
+    """The names of the two one-way links of a wired link."""
+    one, other = link["between"]
+    return f"{one}->{other}", f"{other}->{one}"
 
 
 def complete_before_moves(flows: Sequence[tuple[str, str, str, int]], first: Mapping[str, int]) -> list[str]:

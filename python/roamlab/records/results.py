@@ -30,6 +30,23 @@ if TYPE_CHECKING:
     from roamlab.records.manifest import Manifest
 
 
+_OF_FRAMES = (
+    "head",
+    "tail",
+    "describe",
+    "columns",
+    "dataframe",
+    "df",
+    "frame",
+    "groupby",
+    "group_by",
+    "filter",
+    "iloc",
+    "loc",
+)
+"""Names by which people ask a run for a table."""
+
+
 @public()
 @dataclass(frozen=True, repr=False)
 class Results(Frames):
@@ -46,6 +63,15 @@ class Results(Frames):
     def __getattr__(self, name: str) -> NoReturn:
         meant = closest(name, TABLES["flows"].columns) or "goodput_bps"
         hint = f'a metric is read by .metric("flows.NAME.{meant}"), a table by .table(name)'
+        if name.startswith("to_") or name in _OF_FRAMES:
+            hint = "a run has several tables, each a Polars frame: write for example .flows, or .flows.to_pandas()"
+        if name in ("cwnd", "ssthresh", "srtt", "rtt", "rto", "window"):
+            hint = "it is in the table .variables, which [record] asks for: variables = true"
+        if name.startswith(("plot", "draw", "chart")):
+            hint = (
+                "a run is drawn by `roamlab chart` and `roamlab report`, a queue by .plot_queue(name); the table "
+                '"variables" has the window of each flow over time'
+            )
         if name in WRITES:
             hint = (
                 'a run is kept by roamlab.Store("out/runs").write(results), and read by roamlab.open_run; a table is '
@@ -55,11 +81,26 @@ class Results(Frames):
 
     def __getitem__(self, name: object) -> NoReturn:
         raise BadCall(
-            f"Results[{name!r}]",
+            f"Results[{name!r}]" if isinstance(name, str) else "Results",
             "a run has no items",
             expected="a table or a metric by its name",
-            remedy=f"write results.table({name!r}), or results.metric({name!r})",
+            remedy=f"write results.table({name!r}), or results.metric({name!r})"
+            if isinstance(name, str)
+            else 'write results.table("flows"); `results.loaders` has the names of all tables',
         )
+
+    def __eq__(self, other: object) -> bool:
+        """True if both have the same tables with the same rows, from the same scenario, seed and number of the run."""
+        if not isinstance(other, Results):
+            return NotImplemented
+        return (
+            self.manifest.key == other.manifest.key
+            and self.loaders.keys() == other.loaders.keys()
+            and all(self.table(name).equals(other.table(name)) for name in self.loaders)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.manifest.key)
 
     def __repr__(self) -> str:
         made = self.manifest
@@ -118,11 +159,43 @@ class Results(Frames):
             *self._unmet(),
             *self._unused_links(),
             *self._unmet_outages(),
+            *self._idle_queue(),
             *self._unreached(),
+            *self._lost_first(),
             *([] if unseen else self._complete_before_moves()),
             *self._window_limited(),
             *self._timeouts_of_handovers(),
         ]
+
+    def _idle_queue(self) -> list[str]:
+        if "links" not in self.loaders or not 0 < self.manifest.outline.flows <= remarks.MOST_FLOWS:
+            return []
+        if self.links.height > remarks.MOST_FLOWS or not self.flows["delivered_pkts"].sum():
+            return []
+        span = self.manifest.outline.duration_ns
+        busy = dict(self.links.select(pl.col("link").cast(pl.String), pl.col("busy_ns") / span).rows())
+        places = self.table("drops").filter(
+            pl.col("reason").cast(pl.String).is_in(["queue-overflow", "early-drop"])
+        )
+        return remarks.idle_queue(
+            self.manifest.parameters, busy, set(places["place"].cast(pl.String).unique().to_list())
+        )
+
+    def _lost_first(self) -> list[str]:
+        if self.manifest.outline.flows > remarks.MOST_FLOWS or self.table("drops").is_empty():
+            return []
+        begun = self.flows.select(
+            pl.col("flow", "source", "destination", "kind").cast(pl.String), "start_ns", "delivered_pkts"
+        ).filter(pl.col("delivered_pkts") > 0)
+        lost = self.table("drops").select(pl.col("flow", "place", "reason").cast(pl.String), "sent_ns")
+        lost = lost.join(begun.select("flow", sent_ns="start_ns"), on=["flow", "sent_ns"], how="semi")
+        if lost.is_empty():
+            return []
+        phases = self.handovers.select(pl.col("host", "phase").cast(pl.String), "time_ns", "visit")
+        known = phases.filter((pl.col("visit") == 0) & pl.col("phase").is_in(remarks.REGISTERED))
+        firsts = known.group_by("host", "phase").agg(pl.col("time_ns").min())
+        when = firsts.group_by("host").agg(pl.col("time_ns").max()).rows()
+        return remarks.lost_first(begun.to_dicts(), lost.rows(), dict(when))
 
     def _unreached(self) -> list[str]:
         dead = self.flows.filter(pl.col("delivered_pkts") == 0)

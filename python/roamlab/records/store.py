@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
-from roamlab.base.calls import Kind, called, public
+from roamlab.base.calls import BadCall, Kind, called, no_attribute, public
 from roamlab.base.errors import BadInput
-from roamlab.base.inputs import open_regular, refuse_file
+from roamlab.base.inputs import home, open_regular, refuse_file
 from roamlab.base.limits import SHARE, available_memory
 from roamlab.base.output import draft_folder, sync, write_durably
 from roamlab.base.quantities import counted
@@ -72,6 +72,20 @@ class Begun:
 _ROOT = Kind((str, Path), "the path of a folder", 'write roamlab.Store("out/runs")')
 
 
+_KEPT = '[roamlab.open_run(path.parent) for path in store.root.glob("*/manifest.json")]'
+_OF_STORES = (
+    (
+        ("save", "put", "add", "append", "keep", "dump", "insert"),
+        "a run is kept by .write(results), which returns its folder",
+    ),
+    (
+        ("delete", "remove", "clear", "clean", "prune", "drop"),
+        "a run is deleted with its folder, store.root / key",
+    ),
+)
+"""Methods of other stores, and what to write here."""
+
+
 @public("write another roamlab.Store(path)", root=_ROOT)
 @dataclass(frozen=True)
 class Store:
@@ -80,8 +94,31 @@ class Store:
     root: Path
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "root", Path(self.root))
+        object.__setattr__(self, "root", home(Path(self.root)))
         refuse_file(self.root, 'write roamlab.Store("out/runs"), for example')
+
+    def __getattr__(self, name: str) -> NoReturn:
+        hint = next(
+            (text for words, text in _OF_STORES if name in words),
+            f"a run is kept by .write(results); all are read by {_KEPT}",
+        )
+        raise no_attribute("Store", name, () if name in ("runs", "open") else dir(type(self)), hint)
+
+    def __getitem__(self, key: object) -> NoReturn:
+        raise BadCall(
+            f"Store[{key!r}]",
+            "a store has no items",
+            expected="a run by its folder",
+            remedy=f"write roamlab.open_run(store.root / {key!r})",
+        )
+
+    def __iter__(self) -> NoReturn:
+        raise BadCall(
+            "Store",
+            "it is no list of runs",
+            expected="the folders of runs in its `root`",
+            remedy=f"write {_KEPT}",
+        )
 
     def folder(self, manifest: Manifest) -> Path:
         """Place of the run, now or later."""
@@ -177,7 +214,7 @@ _FOLDER = Kind((str, Path), "the path of a run folder", 'write roamlab.open_run(
 @called(folder=_FOLDER)
 def open_run(folder: str | Path) -> Results:
     """The run in a folder. Its tables are read when they are asked for."""
-    folder = Path(folder)
+    folder = home(Path(folder))
     if folder.is_file():
         is_scenario = folder.suffix == ".toml"
         raise BadInput(

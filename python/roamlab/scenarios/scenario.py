@@ -21,7 +21,7 @@ import roamlab
 from roamlab import _roamlab
 from roamlab.base.calls import TEXT, WRITES, BadCall, Kind, called, no_attribute, public, warn_if_unused
 from roamlab.base.errors import BadInput, did_you_mean, quoted
-from roamlab.base.inputs import read_text
+from roamlab.base.inputs import home, read_text
 from roamlab.base.limits import memory_per_run
 from roamlab.base.quantities import counted
 from roamlab.base.read_only import entries
@@ -40,6 +40,23 @@ _FIELD = Kind(
 )
 _CHANGES = Kind((Mapping,), "a dictionary of paths and values", 'write {"run.duration": "20 s"}')
 
+
+_APPENDED = 'the whole list: scenario.set("links", [*scenario.to_dict()["links"], {…}])'
+_OF_OTHERS = (
+    (("remove", "delete", "pop", "unset", "drop", "clear", "disable"), ".set(path, None) removes a field"),
+    (
+        ("copy", "clone", "deepcopy"),
+        "it never changes, so no copy is needed: .set(path, value) returns a changed one",
+    ),
+    (("add", "append", "extend", "insert"), f"to add an entry write {_APPENDED}"),
+    (
+        ("get", "keys", "items", "values"),
+        "its fields are read in .parameters, and without defaults by .to_dict()",
+    ),
+    (("update", "merge", "override"), ".set_all({path: value}) returns a copy with several fields changed"),
+    (("simulate", "execute", "start"), "write .run(seed=1)"),
+)
+"""Beginnings and names of methods that other programs' scenarios have, and what to write here."""
 
 _LONGEST_PATH = 400
 """Characters of a field's path."""
@@ -85,10 +102,39 @@ class Scenario:
             )
 
     def __getattr__(self, name: str) -> NoReturn:
-        hint = "a field is changed by .set(path, value), and read in .parameters"
+        hint = next(
+            (text for words, text in _OF_OTHERS if name in words or name.startswith(words[0])),
+            "a field is changed by .set(path, value), and read in .parameters",
+        )
         if name in WRITES:
             hint = 'its text is written by pathlib.Path("lab.toml").write_text(scenario.text)'
         raise no_attribute("Scenario", name, () if name in WRITES else dir(type(self)), hint)
+
+    def __getitem__(self, key: object) -> NoReturn:
+        raise BadCall(
+            f"Scenario[{key!r}]" if isinstance(key, str) else "Scenario",
+            "a scenario has no items",
+            expected="its fields by .parameters, or by .to_dict() without defaults",
+            remedy=f"write scenario.parameters[{key!r}]"
+            if isinstance(key, str)
+            else "write scenario.to_dict()",
+        )
+
+    def __setitem__(self, key: object, value: object) -> NoReturn:
+        raise BadCall(
+            f"Scenario[{key!r}]",
+            "a scenario never changes",
+            expected="a changed copy",
+            remedy=f"write scenario = scenario.set({key!r}, {quoted(value)})",
+        )
+
+    def __delitem__(self, key: object) -> NoReturn:
+        raise BadCall(
+            f"Scenario[{key!r}]",
+            "a scenario never changes",
+            expected="a changed copy",
+            remedy=f"write scenario = scenario.set({key!r}, None), which removes a field",
+        )
 
     @classmethod
     @called(data=None)
@@ -103,6 +149,13 @@ class Scenario:
                 f"it is a {type(data).__name__}",
                 expected="dictionaries and lists, as TOML would hold them",
                 remedy="write roamlab.Scenario(text) for TOML, or roamlab.load(path) for a file",
+            )
+        if "result" in data and "links" not in data and "run" not in data:
+            raise BadInput(
+                f"{name}{changes}",
+                "this is what `roamlab run --json` prints, the results of a run",
+                expected="the tables of a scenario",
+                remedy='roamlab.open_run(data["result"]) has the run, and its .manifest.scenario_text the scenario',
             )
         try:
             text = tomli_w.dumps(_written(data))
@@ -286,6 +339,15 @@ class Scenario:
         if isinstance(value, dict | list):
             value = deepcopy(value)  # a later change may be inside it, and it may be read-only
         *parents, last = re.sub(r"\[(\d+)\]", r".\1", path).split(".")
+        first = (parents or [last])[0]
+        dotted = re.sub(r"\[['\"]?([^\]'\"]*)['\"]?\]", r".\1", path).replace("/", ".").strip(".")
+        if isinstance(table, dict) and first not in table and dotted != path and {*first} & {*"[]/"}:
+            raise BadInput(
+                f"{self.name}, field {path}",
+                f"a scenario has no part {first!r}",
+                expected="a path whose steps have a dot between them, names of elements too",
+                remedy=f"write {dotted}",
+            )
         if inside := self._parent_of(table, parents):
             raise BadInput(
                 f"{self.name}, field {path}",
@@ -335,7 +397,15 @@ class Scenario:
         """Neither the name nor the position of an element in the scenario."""
         named = f"one of {', '.join(known)}" if known else ""
         numbered = f"a position below {positions}" if positions else ""
-        example = f"write {path.rpartition('.')[0]}.0, for example" if positions and not known else ""
+        begin = path.rpartition(".")[0]
+        example = f"write {begin}.0, for example" if positions and not known else ""
+        if step in ("-1", "last"):
+            example = f"write {begin}.{positions - 1} for the last one"
+        elif re.fullmatch(r"\d+|-|\+|end|append|new", step) and path.endswith(step):
+            example = (
+                f"to change one write {begin}.0, for example; to add one write the whole list, in the file or in "
+                f'Python: base.set("{begin}", [*base.to_dict()["{begin}"], {{…}}])'
+            )
         return BadInput(
             f"{self.name}, field {path}",
             f"no element {step!r}",
@@ -353,7 +423,7 @@ def load(path: str | Path, memory: int | None = None) -> Scenario:
     """
     if isinstance(path, str) and _is_toml(path):
         raise _no_path(path)
-    path = Path(path)
+    path = home(Path(path))
     text = read_text(path, _A_SCENARIO)
     # A name is text for reports; bytes of a path that are none are shown as such.
     scenario = Scenario(text, shown(path))

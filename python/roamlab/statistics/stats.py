@@ -9,9 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
+
+from roamlab.base.calls import BadCall, Kind, called, no_attribute
+from roamlab.base.errors import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,6 +33,13 @@ _ROUNDING = 1e-11
 """Values that differ by less than this share of their size differ by the rounding of floating-point numbers."""
 
 
+_VALUES = Kind(
+    ("Values",), "numbers in a list or an array", "write values = [1.5, 2.0, 1.8], one of each run"
+)
+_RUNS = Kind(("Values",), "numbers in a list or an array", "write [1.5, 2.0, 1.8], one of each run")
+_sampled = called(values=_VALUES)
+
+
 @dataclass(frozen=True)
 class Interval:
     """An estimate from `runs` runs with the interval that covers the truth at the confidence level."""
@@ -44,6 +55,10 @@ class Interval:
     """Chance does not enter: a closed form, or a value that the set-up makes equal in every run."""
     extreme: bool = False
     """The largest or smallest value of the sample: a bound from one side only."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        hint = ".effect is the estimate, .low and .high are its bounds at 95 %, .runs the number of runs"
+        raise no_attribute("Interval", name, (), hint)
 
     def __post_init__(self) -> None:
         if (
@@ -63,11 +78,13 @@ class Interval:
         return 1.0 - math.pow((1.0 - CONFIDENCE) / 2, 1.0 / self.runs)
 
 
+@called()
 def exact(value: float) -> Interval:
     """A value that no chance enters, such as a closed form: the interval is the value."""
     return Interval(float(value), float(value), float(value), 1, fixed=True)
 
 
+@_sampled
 def largest(values: Sequence[float]) -> Interval:
     """The largest value of a sample. Further runs can only exceed it, so the interval is open above.
 
@@ -79,6 +96,7 @@ def largest(values: Sequence[float]) -> Interval:
     return Interval(most, most, math.inf, len(sample), extreme=True)
 
 
+@_sampled
 def smallest(values: Sequence[float]) -> Interval:
     """The smallest value of a sample: as `largest`, with an interval that is open below."""
     sample = _sample(values)
@@ -86,6 +104,7 @@ def smallest(values: Sequence[float]) -> Interval:
     return Interval(least, -math.inf, least, len(sample), extreme=True)
 
 
+@_sampled
 def quantile(values: Sequence[float], share: float) -> Interval:
     """The value below which a `share` of the values lies, with its interval between order statistics.
 
@@ -96,7 +115,8 @@ def quantile(values: Sequence[float], share: float) -> Interval:
     from scipy import stats as scipy_stats
 
     if not 0.0 < share < 1.0:
-        raise ValueError(f"expected a share between 0 and 1, got {share}")
+        remedy = f": write {share / 100:g}" if 1 < share < 100 else ""
+        raise ValueError(f"expected a share between 0 and 1, got {share}{remedy}")
     ordered = np.sort(_sample(values))
     below = scipy_stats.binom(len(ordered), share)
     tail = (1.0 - CONFIDENCE) / 2
@@ -109,6 +129,7 @@ def quantile(values: Sequence[float], share: float) -> Interval:
     return Interval(found, low, high, len(ordered))
 
 
+@_sampled
 def student(values: Sequence[float]) -> Interval:
     """The mean and its Student interval. One run alone has no bounds."""
     sample = _sample(values)
@@ -139,6 +160,7 @@ def _student_bounds(freedom: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
+@_sampled
 def bootstrap(values: Sequence[float]) -> Interval:
     """The mean and its percentile bootstrap interval, for skewed measures. Resamples in the same way each time."""
     from scipy import stats as scipy_stats
@@ -160,6 +182,7 @@ def bootstrap(values: Sequence[float]) -> Interval:
     return Interval(mean, min(float(found.low), mean), max(float(found.high), mean), len(sample), test)
 
 
+@called(treatment=_RUNS, baseline=_RUNS)
 def paired(treatment: Sequence[float], baseline: Sequence[float]) -> Interval:
     """Mean of `treatment - baseline`, run by run, with its Student interval.
 
@@ -170,6 +193,7 @@ def paired(treatment: Sequence[float], baseline: Sequence[float]) -> Interval:
     return student(differences(treatment, baseline))
 
 
+@called(treatment=_RUNS, baseline=_RUNS)
 def differences(treatment: Sequence[float], baseline: Sequence[float]) -> list[float]:
     """`treatment - baseline`, run by run; all equal if they differ by rounding only, and 0 if they are not larger."""
     found = [after - before for after, before in zip(treatment, baseline, strict=True)]
@@ -180,6 +204,7 @@ def differences(treatment: Sequence[float], baseline: Sequence[float]) -> list[f
     return [0.0 if abs(middle) <= rounding else middle] * len(found)
 
 
+@called(treatment=_RUNS, baseline=_RUNS)
 def unpaired(treatment: Sequence[float], baseline: Sequence[float]) -> Interval:
     """Difference of the means of two sets of different runs, with Welch's interval. Needs two runs in each."""
     from scipy import stats as scipy_stats
@@ -199,6 +224,7 @@ def unpaired(treatment: Sequence[float], baseline: Sequence[float]) -> Interval:
     return Interval(difference, float(found.low), float(found.high), runs, test)
 
 
+@called(successes=None)
 def share_interval(successes: int, n: int, runs: int | None = None) -> Interval:
     """A share with its exact interval (Clopper and Pearson 1934), of `n` independent trials.
 
@@ -208,6 +234,19 @@ def share_interval(successes: int, n: int, runs: int | None = None) -> Interval:
     """
     from scipy import stats as scipy_stats
 
+    if isinstance(successes, bool) or not isinstance(successes, Integral):
+        is_number = (
+            isinstance(successes, Real) and not isinstance(successes, bool) and math.isfinite(successes)
+        )
+        met = round(float(successes) * (n if 0 < successes < 1 else 1)) if is_number else -1
+        raise BadCall(
+            "share_interval, argument successes",
+            f"{successes!r} is no number of trials",
+            expected=f"how many of the {n} trials succeeded",
+            remedy=f"write successes = {met}"
+            if 0 <= met <= n
+            else "count them, as in sum(value < 3 for value in values)",
+        )
     if not 0 <= successes <= n or n == 0:
         raise ValueError(f"expected 0 to {n} successes in at least one trial, got {successes}")
     share = successes / n
@@ -222,6 +261,7 @@ def share_interval(successes: int, n: int, runs: int | None = None) -> Interval:
     )
 
 
+@_sampled
 def p_value(values: Sequence[float]) -> float | None:
     """Student's two-sided test of a mean of 0. `None` if all values are equal: their spread is then unknown."""
     from scipy import stats as scipy_stats
@@ -232,12 +272,17 @@ def p_value(values: Sequence[float]) -> float | None:
     return float(scipy_stats.ttest_1samp(sample, 0.0).pvalue)
 
 
+@called(p_values=_RUNS)
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's adjusted p-values, in the order given (Holm 1979, "A simple sequentially rejective procedure").
+
+    Raises `ValueError` for a number that is no probability.
 
     Rejecting each below 0.05 keeps the chance of any false rejection below 0.05, however the tests depend on each
     other.
     """
+    if wrong := [value for value in p_values if not 0.0 <= value <= 1.0]:
+        raise ValueError(f"expected probabilities from 0 to 1, got {wrong[0]}")
     adjusted, highest = [1.0] * len(p_values), 0.0
     for rank, at in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[at]))
@@ -245,12 +290,15 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+@called()
 def clipped(found: Interval, least: float, most: float) -> Interval:
     """The part of an interval in which the truth can lie, for a quantity that is never below `least` or above `most`.
 
     A value that is impossible is never the truth, so the smaller interval covers it as often. An interval
-    without bounds, that of one run alone, is unchanged.
+    without bounds, that of one run alone, is unchanged. Raises `ValueError` if `least` is above `most`.
     """
+    if least > most:
+        raise ValueError(f"expected the smaller bound first, got {least} and {most}")
     if math.isinf(found.low) or math.isinf(found.high):
         return found
     return replace(
@@ -264,7 +312,10 @@ def _equal(sample: NDArray[np.float64]) -> bool:
 
 
 def _sample(values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    sample = np.asarray(values, dtype=np.float64)
+    try:
+        sample = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"expected numbers, got {quoted(values)}") from None
     if sample.ndim != 1 or sample.size == 0 or not np.isfinite(sample).all():
-        raise ValueError(f"expected at least one finite value, got {values!r}")
+        raise ValueError(f"expected at least one finite value, got {quoted(values)}")
     return sample

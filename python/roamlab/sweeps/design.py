@@ -116,7 +116,9 @@ class Grid(Design):
 
     def __post_init__(self) -> None:
         if not isinstance(self.choices, Mapping):
-            raise BadDesign(("grid",), f"{self.choices!r} has no axes", _TABLE, _FOR_EXAMPLE)
+            listed = _points_of(self.choices) and "a list of points is a rl.Listed"
+            in_python = f"{_IN_PYTHON[_FOR_EXAMPLE]}{listed and f'; {listed}'}"
+            raise BadDesign(("grid",), f"{self.choices!r} has no axes", _TABLE, _FOR_EXAMPLE, in_python)
         object.__setattr__(
             self, "choices", read_only({path: _listed(path, each) for path, each in self.choices.items()})
         )
@@ -210,6 +212,25 @@ class _AsInBase(Enum):
     VALUE = "as in the base"
 
 
+def _points_of(value: Any) -> bool:
+    """True for a list of tables."""
+    return (
+        isinstance(value, list | tuple) and bool(value) and all(isinstance(each, Mapping) for each in value)
+    )
+
+
+def _as_points(table: Mapping[str, Any]) -> str:
+    """Text to write instead of one table in the place of a list of points."""
+    axes = {path: list(values) for path, values in table.items() if isinstance(values, list | tuple | range)}
+    if not axes:
+        return f"write the points in brackets: [{json.dumps(dict(table), ensure_ascii=False, default=str)}]"
+    path, values = next(iter(axes.items()))
+    points = ", ".join(
+        f'{{"{path}": {json.dumps(each, ensure_ascii=False, default=str)}}}' for each in values[:3]
+    )
+    return f"write [{points}{', …' if len(values) > 3 else ''}], a table for each point; all combinations are a rl.Grid"
+
+
 AS_IN_BASE = _AsInBase.VALUE
 """The value of a point on an axis that it does not name: what the base has."""
 
@@ -230,7 +251,10 @@ class Listed(Design):
 
     def __post_init__(self) -> None:
         if isinstance(self.points, str | Mapping) or not isinstance(self.points, Sequence):
-            raise BadDesign(("points",), f"{self.points!r} is no list", "a list of tables", _FOR_POINTS)
+            in_python = _as_points(self.points) if isinstance(self.points, Mapping) else ""
+            raise BadDesign(
+                ("points",), f"{self.points!r} is no list", "a list of tables", _FOR_POINTS, in_python
+            )
         if not self.points:
             raise BadDesign(("points",), "there is no point", "a list of tables", _FOR_EXAMPLE)
         for number, point in enumerate(self.points):

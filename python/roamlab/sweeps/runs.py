@@ -154,11 +154,32 @@ class Runs:
 
     def __getattr__(self, name: str) -> NoReturn:
         hint = "`.means(metric)` and `.compare(metric, baseline=…)` give tables of all points"
+        if name.startswith("to_") or name in (
+            "df",
+            "dataframe",
+            "data",
+            "table",
+            "groupby",
+            "group_by",
+            "iloc",
+            "loc",
+            "head",
+        ):
+            hint = ".frame has a row for each point, run and metric, .wide a column for each metric: Polars frames"
         if name in WRITES:
             hint = (
                 "what was measured is in the store already; a table is written by .frame.write_parquet(path)"
             )
         raise no_attribute("Runs", name, () if name in WRITES else dir(type(self)), hint)
+
+    def __eq__(self, other: object) -> bool:
+        """True if both have the same points and the same values of each run, wherever they are kept."""
+        if not isinstance(other, Runs):
+            return NotImplemented
+        return self.points.equals(other.points) and self.kept.equals(other.kept)
+
+    def __hash__(self) -> int:
+        return hash((*self.counts, self.kept.height))
 
     def __repr__(self) -> str:
         axes = ", ".join(self.plan.design.axes)

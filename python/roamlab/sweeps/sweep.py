@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from roamlab import _roamlab
 from roamlab.base.calls import called
 from roamlab.base.errors import BadInput, warn
+from roamlab.base.inputs import home
 from roamlab.base.output import sweep_drafts
 from roamlab.records.manifest import describe
 from roamlab.records.results import from_engine
@@ -93,6 +94,7 @@ def _design(given: AnyDesign) -> Design:
 
 def execute(plan: Plan, store: Path, executor: Executor) -> Runs:
     """Make the runs of a plan that the store does not hold, and read all."""
+    store = home(store)
     sweep_drafts(store / "runs")
     with Shards(store) as shards:
         while True:

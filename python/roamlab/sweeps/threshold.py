@@ -7,12 +7,12 @@ import operator
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import polars as pl
 from scipy import stats as scipy_stats
 
-from roamlab.base.calls import TEXT, called, public
+from roamlab.base.calls import TEXT, called, no_attribute, public
 from roamlab.base.errors import BadInput, warn
 from roamlab.base.screen import escape
 from roamlab.records.frame import Frame
@@ -65,6 +65,26 @@ class Threshold:
     tried: pl.DataFrame
     alike: bool = False
     """All runs of each value were equal: nothing that was measured depends on chance."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        hint = (
+            ".at_most is the smallest value that certainly meets the condition, .above the largest that certainly "
+            "fails, .tried has each value"
+        )
+        raise no_attribute("Threshold", name, () if name in ("value", "values") else dir(type(self)), hint)
+
+    def __eq__(self, other: object) -> bool:
+        """True if both searched for the same and found the same, with the same runs of each value."""
+        if not isinstance(other, Threshold):
+            return NotImplemented
+        return self._found == other._found and self.tried.equals(other.tried)
+
+    def __hash__(self) -> int:
+        return hash(self.path)
+
+    @property
+    def _found(self) -> tuple[Any, ...]:
+        return self.path, self.where, self.share, self.above, self.at_most, self.alike
 
     def __repr__(self) -> str:
         bounds = [

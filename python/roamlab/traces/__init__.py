@@ -87,6 +87,10 @@ class Trace:
         return self.reader.locate(self.path, event)
 
 
+_PROGRAMS = (".tcl", ".cc", ".cpp", ".py", ".ned", ".ini", ".toml", ".sh")
+"""Ends of the names of programs and their inputs."""
+
+
 def open_trace(path: str | Path, form: str | None = None) -> Trace:
     """The trace at `path`, in a format of `FORMATS` or the one that it looks like."""
     path = Path(path)
@@ -109,7 +113,9 @@ def open_trace(path: str | Path, form: str | None = None) -> Trace:
         f"{path}:1:1" if head else path,
         f"the format is not known: {head[0][:60]!r}" if head else "it is empty, not text, and no run folder",
         expected="one of " + "; ".join(f"{name}: {what}" for name, what in FORMATS.items()),
-        remedy="force a format with --format to see which line does not fit",
+        remedy="this is a program, not its trace: run it, and name the file that it writes"
+        if path.suffix.lower() in _PROGRAMS
+        else "force a format with --format to see which line does not fit",
     )
 
 

@@ -207,6 +207,15 @@ def _row(
     for field in (fields.time, fields.host, fields.old, fields.new):
         if field not in record:
             _refuse_other(log, line, record)
+            if all(str(name).strip().isdigit() for name in record if name is not None):
+                raise _bad(
+                    log,
+                    line - 1,
+                    "the first line has numbers, and no names of columns",
+                    "time_s,host,from,to",
+                    "write names of columns as the first line; a recorded rate (Mahimahi) is no log of handovers: "
+                    f'name it in a cell, rate = {{ trace = "{log.name}" }}',
+                )
             known = ", ".join(str(name) for name in record if name is not None) or "none"
             raise _bad(
                 log, line, f"the record has no field {field!r}", f"one of: {known}", "name it with --column"

@@ -188,3 +188,32 @@ def test_loss_at_a_link_that_no_packet_uses_is_named() -> None:
         rl.Scenario(text.replace('between = ["ch", "ha"]', 'between = ["ch", "ha"]\nloss = 0.01', 1))
     )
     assert not any("no packet used" in line for line in used.warnings)
+
+
+BUSY = ROOT / "examples/busy-cell.toml"
+
+
+@pytest.mark.parametrize("start", [{"start": "0 s"}, {}])
+def test_a_flow_that_begins_before_its_host_is_registered_is_named(start: dict[str, str]) -> None:
+    base = rl.load(BUSY)
+    results = base.set("flows.download.app", {"kind": "ftp"} | start).run()
+    assert results.drops["sent_ns"][0] == 0, "the SYN is lost"
+    (said,) = (each for each in results.warnings if "first packet" in each)
+    assert said.startswith(
+        "flow download: its first packet, at 0 s, was lost at core (no-binding): host phone was "
+    )
+    later = base.set(
+        "flows.download.app", {"kind": "ftp", "start": said.rpartition('example "')[2].strip('"')}
+    )
+    assert not any("first packet" in each for each in later.run().warnings)
+
+
+def test_a_discipline_of_the_network_that_nothing_waits_for_is_named() -> None:
+    base = rl.load(BUSY)
+    red = {"kind": "red", "limit": "100 pkt", "min_threshold": "10 pkt", "max_threshold": "30 pkt"}
+    idle = base.set("network.queue", red).run()
+    assert idle.flows.equals(base.run().flows), "it changes nothing"
+    (said,) = (each for each in idle.warnings if each.startswith("network.queue: "))
+    assert said.endswith("write `queue` in `[cells.NAME]`")
+    narrow = base.set_all({"network.queue": red, "links.0.rate": "3 Mbit/s"}).run()
+    assert not any(each.startswith("network.queue: ") for each in narrow.warnings)

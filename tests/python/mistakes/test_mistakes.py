@@ -117,8 +117,8 @@ def test_what_a_run_does_not_have_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_option_that_is_far_from_all_is_not_taken_for_another() -> None:
-    assert "Did you mean" not in said_of(["sweep", str(MOVES), "--resume"])
-    assert "Did you mean '--threads'" in said_of(["sweep", str(MOVES), "--thread", "2"])
+    assert "did you mean" not in said_of(["sweep", str(MOVES), "--resume"])
+    assert "did you mean '--threads'" in said_of(["sweep", str(MOVES), "--thread", "2"])
 
 
 def test_help_is_a_command() -> None:

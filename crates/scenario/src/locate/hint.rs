@@ -1,5 +1,6 @@
 //! Advice on a field, from the scenario's own schema: its documentation and an example.
 
+use super::place::Shape;
 use crate::problem::field::names;
 use crate::schema::schema;
 use crate::suggest::words::{Meaning, meaning};
@@ -50,6 +51,49 @@ pub fn range(field: &str) -> Option<(u64, u64)> {
     let schema = Schema { root: &root };
     let value = names(field).iter().try_fold(&root, |value, name| schema.step(value, name.as_deref()))?;
     Some((value.get("minimum")?.as_u64()?, value.get("maximum")?.as_u64()?))
+}
+
+/// True if a value of this form can be written in `field`.
+pub fn takes(field: &str, shape: Shape) -> bool {
+    let Ok(root) = serde_json::from_str::<Value>(&schema()) else { return true };
+    let schema = Schema { root: &root };
+    let found = names(field).iter().try_fold(&root, |value, name| schema.step(value, name.as_deref()));
+    let mut shapes = Vec::new();
+    if let Some(found) = found {
+        schema.shapes(found, &mut shapes);
+    }
+    shapes.is_empty() || shapes.contains(&shape)
+}
+
+/// How the table or the name in `field` is switched off, if it can be.
+pub fn off(field: &str) -> Option<String> {
+    /// Without these another table or field counts.
+    const INHERITED: &[&str] = &["queue", "reverse_queue", "congestion_control"];
+    let root: Value = serde_json::from_str(&schema()).ok()?;
+    let schema = Schema { root: &root };
+    let path = names(field);
+    let value = path.iter().try_fold(&root, |value, name| schema.step(value, name.as_deref()))?;
+    let name = path.last()?.as_deref()?;
+    if schema.has_none(value) {
+        return Some(format!("to switch it off write `{name} = \"none\"`"));
+    }
+    let mut shapes = Vec::new();
+    schema.shapes(value, &mut shapes);
+    if !shapes.contains(&Shape::Table) {
+        return None;
+    }
+    let mut parts = Vec::new();
+    schema.below(value, &mut |part, inner| {
+        parts.extend(part.filter(|_| schema.has_none(inner)).map(str::to_owned));
+    });
+    if let Some(part) = parts.first() {
+        return Some(format!("to switch it off write `{name} = {{ {part} = \"none\" }}`"));
+    }
+    let is_optional = ["oneOf", "anyOf"].iter().any(|key| {
+        let branches = value.get(key).and_then(Value::as_array);
+        branches.into_iter().flatten().any(|branch| branch.get("type").is_some_and(|kind| kind == "null"))
+    });
+    (is_optional && !INHERITED.contains(&name)).then(|| format!("to have none leave `{name}` out"))
 }
 
 /// The `kind` of the table `field` that this text means, if it is written where the table is expected.
@@ -156,6 +200,33 @@ impl<'a> Schema<'a> {
         own.or_else(|| self.branches(schema).find_map(|branch| self.step(branch, name)))
     }
 
+    /// The forms that a value can have; a form that no schema names is left out.
+    fn shapes(&self, schema: &'a Value, found: &mut Vec<Shape>) {
+        let kinds = match schema.get("type") {
+            Some(Value::Array(kinds)) => kinds.as_slice(),
+            Some(kind) => std::slice::from_ref(kind),
+            None => &[],
+        };
+        found.extend(kinds.iter().filter_map(Value::as_str).filter_map(|kind| match kind {
+            "object" => Some(Shape::Table),
+            "array" => Some(Shape::List),
+            "null" => None,
+            _ => Some(Shape::Single),
+        }));
+        if schema.get("const").or_else(|| schema.get("enum")).is_some() {
+            found.push(Shape::Single);
+        }
+        self.branches(schema).for_each(|branch| self.shapes(branch, found));
+    }
+
+    /// True if one of the names that a value can be is "none".
+    fn has_none(&self, schema: &'a Value) -> bool {
+        let listed = schema.get("enum").and_then(Value::as_array);
+        schema.get("const").is_some_and(|name| name == "none")
+            || listed.is_some_and(|names| names.iter().any(|name| name == "none"))
+            || self.branches(schema).any(|branch| self.has_none(branch))
+    }
+
     /// The names that the `kind` of a table can have.
     fn kinds(&self, schema: &'a Value, found: &mut Vec<&'a str>) {
         let kind = schema.get("properties").and_then(|fields| fields.get("kind"));
@@ -244,8 +315,9 @@ impl<'a> Schema<'a> {
         let fields: Vec<_> = required.filter_map(field).collect();
         if fields.is_empty() {
             let names = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-            let names: Vec<_> = names.map(|(name, _)| format!("{name} = …")).take(LISTED).collect();
-            return format!("{{ {} }}", names.join(", "));
+            let names = names.map(|(name, inner)| format!("{name} = {}", self.example(inner)));
+            let names: Vec<_> = names.filter(|field| !field.contains('…')).take(LISTED).collect();
+            return if names.is_empty() { "{}".into() } else { format!("{{ {} }}", names.join(", ")) };
         }
         format!("{{ {} }}", fields.join(", "))
     }

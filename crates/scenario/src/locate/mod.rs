@@ -3,6 +3,7 @@
 use crate::problem::field::{self, quoted_key};
 use crate::problem::{Located, Problem, brief};
 use crate::reader::Unread;
+use crate::suggest::is_one_edit;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -131,6 +132,13 @@ impl<'a> Source<'a> {
             field::push_key(&mut field, name);
             span = place::find(root, &field).map_or(span, |found| found.value);
         }
+        if let Some(wording::Part::Unknown(name)) = &parsed.part
+            && parsed.meant.is_none()
+            && parsed.problem.help.starts_with("did you mean")
+            && !self.is_slip(root, &around(&field, name), name, &parsed.problem.help)
+        {
+            parsed.problem.help = std::mem::take(&mut parsed.fields);
+        }
         // Not where another program's name was found.
         let is_listed = parsed.problem.help.starts_with("write one of");
         if let Some(wording::Part::Unknown(name)) = &parsed.part
@@ -186,6 +194,11 @@ impl<'a> Source<'a> {
                 parsed.problem.help += &format!(" {hint}");
             }
         }
+        if wording::is_off(&error.message)
+            && let Some(off) = hint::off(&field)
+        {
+            parsed.problem.help = off;
+        }
         if let Some(kind) = wording::found_text(&error.message).and_then(|(text, _)| hint::kind(&field, text))
         {
             parsed.problem.help = format!("write `{{ kind = \"{kind}\" }}`, with its other fields");
@@ -197,6 +210,9 @@ impl<'a> Source<'a> {
             let missing = matches!(parsed.part, Some(wording::Part::Missing(_)));
             parsed.problem.help = hint::hint(&field, missing).unwrap_or_default();
         }
+        if error.message.contains("invalid type: sequence, expected a string") {
+            parsed.problem.help += "; one name, not a list";
+        }
         if parsed.problem.help.is_empty()
             && let Some((table, "")) = field.split_once("[0]")
         {
@@ -204,6 +220,26 @@ impl<'a> Source<'a> {
         }
         parsed.problem.field = field;
         self.place(span, parsed.problem)
+    }
+
+    /// True if one of the fields that a help proposes can be meant: it takes a value of that form. A name that is more than
+    /// one edit away is not that of a field elsewhere.
+    fn is_slip(&self, root: &DeTable<'_>, table: &str, name: &str, help: &str) -> bool {
+        let path = |name: &str| {
+            let mut path = table.to_owned();
+            field::push_key(&mut path, name);
+            path
+        };
+        let shape = place::find(root, &path(name)).filter(|found| found.whole).map(|found| found.shape);
+        let is_plural = |proposed: &str| [name, proposed] == [proposed.trim_end_matches('s'), proposed];
+        let is_meant = |proposed: &str| {
+            if is_plural(proposed) {
+                return true;
+            }
+            (is_one_edit(name, proposed) || hint::elsewhere(name, table).is_none())
+                && shape.is_none_or(|shape| hint::takes(&path(proposed), shape))
+        };
+        help.split('`').skip(1).step_by(2).any(is_meant)
     }
 
     /// The line around a byte, and which of its bytes that is.

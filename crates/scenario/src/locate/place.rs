@@ -12,6 +12,19 @@ pub struct Found {
     pub value: Range<usize>,
     /// It is the field itself and not only the closest table around it.
     pub whole: bool,
+    /// Form of its value.
+    pub shape: Shape,
+}
+
+/// Form of a value.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// A text, a number, a truth value.
+    Single,
+    /// A list.
+    List,
+    /// A table.
+    Table,
 }
 
 /// Place of a field in the text; if it has none, that of the closest table around it.
@@ -31,7 +44,12 @@ pub fn find(root: &DeTable<'_>, path: &str) -> Option<Found> {
         let Some((key, value)) = next else {
             return found.map(|found| Found { whole: false, ..found });
         };
-        found = Some(Found { key, value: value.span(), whole: true });
+        let shape = match value.get_ref() {
+            DeValue::Array(_) => Shape::List,
+            DeValue::Table(_) => Shape::Table,
+            _ => Shape::Single,
+        };
+        found = Some(Found { key, value: value.span(), whole: true, shape });
         (table, array) = (value.get_ref().as_table(), value.get_ref().as_array());
     }
     found

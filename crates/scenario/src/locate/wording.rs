@@ -1,7 +1,7 @@
 //! Errors of the TOML reader and of serde, in words for users.
 
 use crate::problem::Problem;
-use crate::suggest::refused;
+use crate::suggest::{listed, refused};
 use std::ops::Range;
 
 /// Content of an error before its place is known.
@@ -12,6 +12,8 @@ pub struct ParsedError {
     pub part: Option<Part>,
     /// The field of the same table that is meant instead, under another program's name.
     pub meant: Option<String>,
+    /// The list of the fields that the table has, if one is not there.
+    pub fields: String,
     /// The problem, without its field.
     pub problem: Problem,
 }
@@ -136,7 +138,9 @@ pub fn from_serde(message: &str) -> ParsedError {
         rest = inner;
     }
     let (part, meant, problem) = reword(rest);
-    ParsedError { within, part, meant, problem }
+    let fields = rest.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", expected "));
+    let fields = fields.map(|(_, names)| listed(&plain_list(names), '`')).unwrap_or_default();
+    ParsedError { within, part, meant, fields, problem }
 }
 
 fn reword(message: &str) -> (Option<Part>, Option<String>, Problem) {
@@ -162,14 +166,25 @@ fn reword(message: &str) -> (Option<Part>, Option<String>, Problem) {
     if let Some(found) = invalid.iter().find_map(|prefix| what.strip_prefix(prefix)) {
         let (wanted, example) = wanted.split_once(", for example ").unwrap_or((wanted, ""));
         let message = format!("expected {}, got {}", wanted_words(wanted), found_words(found));
-        let help = match probably(found, wanted) {
+        let mut help = match probably(found, wanted) {
             Some(value) => format!("write for example {value}"),
             None if example.is_empty() => String::new(),
             None => format!("write for example {example}"),
         };
+        if found == "sequence" && !help.is_empty() {
+            help += "; several values to compare are an axis of a sweep: see docs/sweeps.md";
+        }
         return (None, None, Problem::at("", message).help(help));
     }
     (None, None, Problem::told("", message))
+}
+
+/// True if a value of another type is one by which other programs switch something off.
+pub fn is_off(message: &str) -> bool {
+    let found = message.rsplit_once("invalid type: ").map_or("", |(_, found)| found);
+    ["boolean `false`, ", "string \"\", ", "string \"none\", ", "string \"off\", "]
+        .iter()
+        .any(|off| found.starts_with(off))
 }
 
 /// The text in place of an expected value of another type, and which type that is.
@@ -185,6 +200,14 @@ fn probably(found: &str, wanted: &str) -> Option<String> {
         let number: f64 = text.trim_end_matches(['%', ' ']).parse().ok()?;
         let probability = if text.ends_with('%') { number / 100.0 } else { number };
         return (0.0..1.0).contains(&probability).then(|| probability.to_string());
+    }
+    if let (Some(text), "a boolean") = (found.strip_prefix("string "), wanted) {
+        let text = text.trim_matches('"').to_ascii_lowercase();
+        let is_off = ["off", "no", "none", "false", "disabled", "disable", "0", ""].contains(&text.as_str());
+        return is_off.then(|| "false".into());
+    }
+    if (found, wanted) == ("integer `0`", "a boolean") {
+        return Some("false".into());
     }
     let number = found.strip_prefix("integer ").or_else(|| found.strip_prefix("floating point "))?;
     let number = number.trim_matches('`');

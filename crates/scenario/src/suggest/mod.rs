@@ -7,9 +7,7 @@ use words::{Meaning, meaning};
 
 /// "did you mean", or the list of what there is, each name between two of `quote`.
 pub fn known(wanted: &str, names: &[&str], quote: char) -> String {
-    const LISTED: usize = 40;
     let quoted = |name: &&str| format!("{quote}{name}{quote}");
-    let list = |names: &[&str]| names.iter().map(quoted).collect::<Vec<_>>().join(", ");
     let least = names.iter().map(|name| distance(wanted, name)).min().unwrap_or_default();
     let closest: Vec<&str> = names.iter().filter(|name| distance(wanted, name) == least).copied().collect();
     match closest.first() {
@@ -18,9 +16,20 @@ pub fn known(wanted: &str, names: &[&str], quote: char) -> String {
         Some(first) if is_close(wanted, first) && (quote == '`' || closest.len() == 1) => {
             format!("did you mean {}?", closest.iter().map(quoted).collect::<Vec<_>>().join(" or "))
         }
-        Some(only) if names.len() == 1 => format!("there is only {quote}{only}{quote}"),
-        Some(_) if names.len() > LISTED => format!("write one of {}, …", list(&names[..LISTED])),
-        Some(_) => format!("write one of {}", list(names)),
+        Some(_) => listed(names, quote),
+    }
+}
+
+/// The list of what there is, each name between two of `quote`.
+pub fn listed(names: &[&str], quote: char) -> String {
+    const LISTED: usize = 40;
+    let quoted = |name: &&str| format!("{quote}{name}{quote}");
+    let list = |names: &[&str]| names.iter().map(quoted).collect::<Vec<_>>().join(", ");
+    match names {
+        [] => "there are none in this scenario".into(),
+        [only] => format!("there is only {quote}{only}{quote}"),
+        names if names.len() > LISTED => format!("write one of {}, …", list(&names[..LISTED])),
+        names => format!("write one of {}", list(names)),
     }
 }
 
@@ -67,26 +76,45 @@ fn members<'a>(group: &str, names: &[&'a str]) -> Vec<&'a str> {
 
 /// Few enough edits apart, for names of this length, to be a slip.
 fn is_close(wanted: &str, name: &str) -> bool {
-    distance(wanted, name) <= 2.min(name.chars().count() / 2)
+    const LONG: usize = 5;
+    let most = match name.chars().count() {
+        0 | 1 => 0,
+        2..LONG => 1,
+        _ => 2,
+    };
+    distance(wanted, name) <= most
 }
 
-/// Edit distance of two names. A text that is no name, for example of a megabyte, is far from each.
+/// One edit apart: more than that may be another word.
+pub fn is_one_edit(wanted: &str, name: &str) -> bool {
+    distance(wanted, name) <= 1
+}
+
+/// Edit distance of two names; two letters in the wrong order are one edit. A text that is no name, for example of a
+/// megabyte, is far from each.
 fn distance(left: &str, right: &str) -> usize {
     const LONGEST: usize = 400;
     if left.len() > LONGEST {
         return usize::MAX;
     }
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, l) in left.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+    let [left, right]: [Vec<char>; 2] = [left, right].map(|name| name.chars().collect());
+    let mut before = Vec::new();
+    let mut above: Vec<usize> = (0..=right.len()).collect();
+    for (i, l) in left.iter().enumerate() {
+        let mut row = vec![i + 1];
         for (j, r) in right.iter().enumerate() {
-            let substituted = diagonal + usize::from(l != *r);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+            let edited = (above[j] + usize::from(l != r)).min(above[j + 1] + 1).min(row[j] + 1);
+            let swaps = l.is_alphabetic()
+                && i > 0
+                && j > 0
+                && *l == right[j - 1]
+                && left[i - 1] == *r
+                && r.is_alphabetic();
+            row.push(if swaps { edited.min(before[j - 1] + 1) } else { edited });
         }
+        before = std::mem::replace(&mut above, row);
     }
-    row[right.len()]
+    above[right.len()]
 }
 
 #[cfg(test)]
@@ -97,6 +125,7 @@ mod tests {
     fn distance_counts_edits() {
         assert_eq!(distance("kitten", "sitting"), 3);
         assert_eq!((distance("", "bs1"), distance("bs1", ""), distance("bs1", "bs1")), (3, 3, 0));
+        assert_eq!((distance("rtae", "rate"), distance("name", "rate")), (1, 2));
     }
 
     #[test]
@@ -106,6 +135,8 @@ mod tests {
         assert_eq!(known("ns2-2010", &years, '"'), "write one of \"ns2-2001\", \"ns2-2009\"");
         assert_eq!(known("d3", &["d1", "d2", "limit"], '`'), "did you mean `d1` or `d2`?");
         assert_eq!(known("xy", &["red", "mblue"], '`'), "write one of `red`, `mblue`");
+        assert_eq!(known("rtae", &["rate", "delay"], '`'), "did you mean `rate`?");
+        assert_eq!(known("name", &["rate", "delay"], '`'), "write one of `rate`, `delay`");
         assert_eq!(known("cubic", &["reno"], '"'), "there is only \"reno\"");
         assert_eq!(known("bs1", &[], '"'), "there are none in this scenario");
         let members = ["ch", "mh-0", "mh-1", "mh-2"];
@@ -117,6 +148,6 @@ mod tests {
             "\"mh\" is a group: write \"mh-*\" for all its members, or one of them, \"mh-1\" to \"mh-10\""
         );
         assert_eq!(known_pattern("mx", ["mh"].into_iter()), "did you mean \"mh\"?");
-        assert_eq!(known_value("mh", ["mh-x"].into_iter()), "did you mean \"mh-x\"?");
+        assert_eq!(known_value("mh", ["mh-x"].into_iter()), "there is only \"mh-x\"");
     }
 }

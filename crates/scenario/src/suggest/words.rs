@@ -47,6 +47,12 @@ pub fn meaning(wanted: &str, names: &[&str]) -> Option<Meaning> {
     if let (Some(name), None) = (with_unit.next(), with_unit.next()) {
         return Some(Meaning::Name((*name).to_owned()));
     }
+    // The same with a unit, which belongs to the value: `gap_ms` for `gap`.
+    let lower = wanted.to_ascii_lowercase();
+    let bare = IN_NAMES.iter().find_map(|unit| lower.strip_suffix(unit)).filter(|bare| names.contains(bare));
+    if let Some(bare) = bare {
+        return Some(Meaning::Name(bare.to_owned()));
+    }
     if names.contains(&"quinn")
         && let Some(text) = of_control(&word)
     {
@@ -88,6 +94,12 @@ fn of_rule(name: &str) -> String {
 /// Endings of some fields whose values are bare numbers.
 const UNITS: &[&str] = &["_db", "_dbm", "_m", "_m_per_s", "_db_per_s"];
 
+/// Units in the names of fields of other programs, whose values are bare numbers.
+const IN_NAMES: &[&str] = &[
+    "_ns", "_us", "_ms", "_s", "_sec", "_seconds", "_bps", "_kbps", "_mbps", "_gbps", "_mbit", "_bits",
+    "_bytes", "_kb", "_mb", "_pkt", "_pkts", "_packets",
+];
+
 /// A congestion control, or a variant of TCP, where a transport is expected.
 fn of_control(word: &str) -> Option<String> {
     let named = |(name, _): &&(&'static str, &str)| plain(name) == word;
@@ -128,6 +140,18 @@ const PATH: Answer =
 const ENDS: Answer = Text("a link has both ends in one field: write `between = [\"a\", \"b\"]`");
 const LIMITED: Answer =
     Text("the length belongs to the queue: write `queue = { kind = \"droptail\", limit = \"100 pkt\" }`");
+const RATES: Answer = Text(
+    "a cell has one rate for each way, as in `rate = \"4 Mbit/s\"`, and a wired link has `rate` and `reverse_rate`; two \
+     recordings are written `rate = { trace = \"walk.down\", reverse = \"walk.up\" }`, with names of files",
+);
+const SIGNAL: Answer = Text(
+    "the reach of a cell follows from its signal: write `transmitter = { position_m = [0, 0], reference_signal_dbm = 15 }`, \
+     and `radio.measurement` with `signal = \"positions\"`",
+);
+const CHANGES: Answer = Text(
+    "a cell does not change: `changes` is a field of `[[links]]`; for an outage of the air end a host's visit with `until`, \
+     and begin the next one later",
+);
 const ADDRESS: Answer =
     Text("Roamlab gives addresses itself: leave this out, and use the name where you would use an address");
 const CONSTANT: Answer = Text("this is a constant of the protocol, on its page in docs/models: leave it out");
@@ -147,7 +171,7 @@ const A3: Answer = Text(
 #[rustfmt::skip]
 const KNOWN: &[Known] = &[
     // Links and cells.
-    Known { words: &["bandwidth", "bw", "datarate", "capacity", "speed", "linkrate", "linkspeed", "linkbandwidth", "bitrate", "throughput"], among: "rate", answer: Name("rate") },
+    Known { words: &["bandwidth", "bandwith", "bw", "datarate", "capacity", "speed", "linkrate", "linkspeed", "linkbandwidth", "bitrate", "throughput"], among: "rate", answer: Name("rate") },
     Known { words: &["latency", "mmdelay", "propagationdelay", "propdelay", "onewaydelay", "owd", "prop"], among: "delay", answer: Name("delay") },
     Known { words: &["rtt", "roundtriptime", "basertt"], among: "reverse_delay", answer: Text("a link has a `delay` for each way: write half of its round-trip time") },
     Known { words: &["plr", "lossrate", "droprate", "losspercent", "lossprobability", "packeterrorrate"], among: "loss", answer: Name("loss") },
@@ -156,6 +180,10 @@ const KNOWN: &[Known] = &[
     Known { words: &["nodes", "ends", "endpoints", "node1", "node2", "from", "to", "source", "target", "src", "dst", "destination", "a", "b"], among: "between", answer: ENDS },
     Known { words: &["netem", "tc", "usehtb", "usetbf", "burst"], among: "between", answer: Text("write what the command does as fields of the link: `rate`, `delay`, `loss`, `queue`") },
     Known { words: &["accesspoint", "accessrouter", "foreignagent", "attachedto", "switch", "gateway"], among: "backhaul", answer: Name("router") },
+    Known { words: &["txpowerdbm", "powerdbm", "eirp", "range", "rangem", "radius", "radiusm", "coverage", "coveragem", "positionm", "position", "location", "x", "y"], among: "backhaul", answer: SIGNAL },
+    Known { words: &["changes", "change", "outage", "outages", "up", "down", "failures", "failure", "blackout"], among: "backhaul", answer: CHANGES },
+    Known { words: &["queuelimit", "queuesize", "maxqueuesize", "queuelength", "limit", "buffersize", "qlen", "txqueuelen"], among: "backhaul", answer: LIMITED },
+    Known { words: &["name", "id", "label"], among: "backhaul", answer: Text("the name of a cell is in the header of its table: write `[cells.bs1]`, and leave this out") },
     Known { words: &["rtt", "roundtriptime", "basertt"], among: "backhaul", answer: Text("a cell has one `delay` for both ways: write half of its round-trip time") },
     // Queues.
     Known { words: &["maxsize", "maxpackets", "size", "queuesize", "capacity", "qlen", "length", "buffer", "buffersize", "qlimit"], among: "limit", answer: Name("limit") },
@@ -227,8 +255,8 @@ const KNOWN: &[Known] = &[
     Known { words: &["uplink", "downlink"], among: "reverse_queue", answer: Text("`queue` is before the way from the first node to the second, `reverse_queue` before the other; so are `rate` and `reverse_rate`") },
     Known { words: &["ecn", "enableecn", "markecn"], among: "reverse_queue", answer: Text("a queue marks packets: write `queue = { kind = \"codel\", mark_ecn = true }`") },
     Known { words: &["slot", "limitpkts"], among: "between", answer: Text("write what the command does as fields of the link: `rate`, `delay`, `loss`, `queue`") },
-    Known { words: &["downlink", "down", "downtrace", "forward"], among: "trace", answer: Name("trace") },
-    Known { words: &["uplink", "up", "uptrace", "backward"], among: "trace", answer: Name("reverse") },
+    Known { words: &["downlink", "down", "downtrace", "forward", "uplink", "up", "uptrace", "backward", "dl", "ul"], among: "trace", answer: RATES },
+    Known { words: &["reverserate", "uplinkrate", "uprate", "ulrate", "upload", "downlinkrate", "downrate", "dlrate"], among: "backhaul", answer: RATES },
     Known { words: &["bandwidth", "rate"], among: "tins", answer: Text("there is no shaper: write the `rate` of the link, and leave this out") },
     Known { words: &["besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence"], among: "tins", answer: Text("this is a value of `tins`: write for example `tins = \"diffserv4\"`") },
     Known { words: &["avpkt", "meanpktsize", "meanpacketsize"], among: "mean_packet", answer: Name("mean_packet") },
@@ -246,9 +274,13 @@ const KNOWN: &[Known] = &[
     Known { words: &["numerology", "mu", "scs", "subcarrierspacing", "mcs", "txpower", "resourceblocks", "dlbandwidth", "ulbandwidth"], among: "backhaul", answer: AIR },
     Known { words: &["amf", "sgw", "epc"], among: "path_switch", answer: Name("mme") },
     // The run, and tables.
+    Known { words: &["queues", "queue", "qdiscs", "qdisc", "aqm"], among: "faults", answer: Text("a queue belongs to its link or cell: write `queue = { kind = \"red\", limit = \"50 pkt\" }` in that entry of `[[links]]` or in `[cells.NAME]`") },
+    Known { words: &["extends", "include", "includes", "import", "imports", "inherit", "inherits", "base", "parent", "template"], among: "faults", answer: Text("a scenario is one file: a variant is made by `--set PATH=VALUE` at the command line, by `.set(path, value)` in Python, or by the axes of a sweep (docs/sweeps.md)") },
+    Known { words: &["handovers", "handoffs", "moves", "movements", "mobilityschedule", "visit"], among: "faults", answer: Text("a host's moves are its visits: write `visits = [{ cell = \"bs1\", at = \"0 s\" }, { cell = \"bs2\", at = \"10 s\" }]` in `[[hosts]]`, or a `plan`") },
+    Known { words: &["sweep", "grid", "axes", "points", "parameters", "variables", "params"], among: "faults", answer: Text("a sweep has a separate file, which names the scenario: see docs/sweeps.md") },
     Known { words: &["time", "stop", "stoptime", "simtime", "simtimelimit", "cputimelimit", "simulationtime", "end", "endtime", "length", "runtime", "simduration"], among: "random_numbers", answer: Name("duration") },
     Known { words: &["rngseed", "randomseed", "rngrun", "rng"], among: "random_numbers", answer: Text("a scenario has no seed: write `--seed 7` at the command line, `seed=7` in Python, or `seed = 7` in a sweep") },
-    Known { words: &["runs", "repetitions", "reps", "iterations", "trials"], among: "random_numbers", answer: Text("a scenario describes one run: write `replications = 30` in a sweep, or `roamlab compare A B --runs 30`") },
+    Known { words: &["runs", "repetitions", "reps", "repeat", "repeats", "replicas", "iterations", "trials"], among: "random_numbers", answer: Text("a scenario describes one run: write `replications = 30` in a sweep, or `roamlab compare A B --runs 30`") },
     Known { words: &["warmup", "warmuptime", "transient"], among: "random_numbers", answer: Text("nothing is cut off a run: write `start` in the flows' `app`, or count from a later time in the frames of the record") },
     Known { words: &["tcp", "variant", "transport"], among: "random_numbers", answer: Text("each flow has its own: write `transport = { kind = \"tcp\", congestion_control = \"cubic\" }` in `[[flows]]`") },
     Known { words: &["simulation", "general", "global", "config", "experiment", "simulator", "scenario", "sim"], among: "faults", answer: Name("run") },
@@ -264,6 +296,13 @@ const KNOWN: &[Known] = &[
     Known { words: &["duration", "dwell", "length", "stay", "leave", "end", "stop"], among: "until", answer: Text("write when the host leaves: `until = \"15 s\"`; without it the host leaves at its next visit") },
     Known { words: &["time", "start", "begin", "enter"], among: "until", answer: Name("at") },
     Known { words: &["ip", "mac", "address", "ipaddress", "addr", "subnet"], among: "trajectory", answer: ADDRESS },
+    Known { words: &["positionm", "location", "xy"], among: "trajectory", answer: Text("a host's place is a `trajectory` of one point: write `trajectory = { waypoints_m = [[150, 0]] }`, with `radio.measurement.signal = \"positions\"`") },
+    Known { words: &["gap", "interruption", "outage"], among: "until", answer: Text("all handovers have one gap: write `gap` in `[radio]`; for a longer time without a cell write `until` in the visit before") },
+    Known { words: &["homeagent", "homeagents", "ha"], among: "advertisement_interval", answer: Text("the home agent is the `home` of the host: write it in `[[hosts]]`") },
+    Known { words: &["foreignagent", "foreignagents", "fa"], among: "advertisement_interval", answer: Text("a foreign agent is the `router` of a cell: write it in `[cells.NAME]`") },
+    Known { words: &["event", "events", "threshold", "thresholddbm", "threshold1dbm", "threshold2dbm", "threshold1", "threshold2", "a5", "a4", "a2"], among: "filter_coefficient", answer: Text("the event is A3, the only one: write `offset_db`, `hysteresis_db` and `time_to_trigger`, and leave this out") },
+    Known { words: &["probability", "p", "rate", "ratio", "share", "chance"], among: "occurrences", answer: Text("a fault is not random: write the numbers of the messages that are lost, as in `occurrences = [1, 3]`; random loss is the `loss` of a link or cell") },
+    Known { words: &["interval", "period", "sampling", "samplinginterval", "every", "step"], among: "deliveries", answer: Text("nothing is sampled: each event is a row, and rows are grouped afterwards, for example by `time_ns // 100_000_000`; leave this out") },
     Known { words: &["speed", "velocity", "position", "waypoints", "coordinates", "x", "y"], among: "trajectory", answer: Text("a host's way is its `trajectory`: write `trajectory = { waypoints_m = [[0, 0], [500, 0]], speed_m_per_s = 10 }`, with `radio.measurement.signal = \"positions\"`") },
     Known { words: &["homeagent", "ha", "homenode", "gateway", "router"], among: "trajectory", answer: Name("home") },
     Known { words: &["cell", "cells", "moves", "handovers", "handoffs", "schedule", "route", "path", "attach", "ap"], among: "trajectory", answer: Text("a host's moves are its visits: write `visits = [{ cell = \"bs1\", at = \"0 s\" }, { cell = \"bs2\", at = \"10 s\" }]`, or a `plan`") },
@@ -323,6 +362,7 @@ mod tests {
         assert_eq!(meaning("DataRate", &links), Some(Meaning::Name("rate".into())));
         assert_eq!(meaning("Delay", &links), Some(Meaning::Name("delay".into())));
         assert_eq!(meaning("DataRate", &["duration"]), None);
+        assert_eq!(meaning("rate_mbps", &links), Some(Meaning::Name("rate".into())));
         let transports = ["tcp", "quic", "quinn", "udp"];
         let Some(Meaning::Text(text)) = meaning("cubic", &transports) else { panic!("no answer") };
         assert!(text.ends_with("write `{ kind = \"tcp\", congestion_control = \"cubic\" }`"), "{text}");
