@@ -229,6 +229,14 @@ impl<E: Copy> EventScheduler<E> {
         self.happens(first)
     }
 
+    /// The event that is so many places behind the next one in the same lane, if the lane has that many: one that will be
+    /// popped soon.
+    #[inline(always)]
+    pub fn ahead(&self, steps: usize) -> Option<&E> {
+        let lane = (self.first & LANE_MASK) as usize;
+        self.lanes[lane].events.get(steps).map(|entry| &entry.event)
+    }
+
     /// Notes the time and number of the event that is popped.
     #[inline(always)]
     fn happens(&mut self, Entry { time, number, event }: Entry<E>) -> (Time, E) {

@@ -15,8 +15,8 @@ use crate::dataplane::tx_queue::TxQueue;
 use crate::event::Event;
 use crate::ids::CellId;
 use crate::wifi::association::Associations;
-use roamlab_engine::{Bytes, Duration, Rate, Time};
-use roamlab_packet::{PacketId, Waiting};
+use roamlab_engine::{Bytes, Duration, Rate, Time, prefetch, prefetch_at};
+use roamlab_packet::{PacketId, PacketPool, Waiting};
 use roamlab_radio::{AnyMedium, LossProcess, RecordedTransmitter};
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, NodeId};
@@ -239,6 +239,42 @@ impl Links {
             return self.tx_done_slow(id, cx);
         }
         link.start_next(&mut self.cold, id, cx)
+    }
+
+    /// Brings what every step of a link reads into the cache.
+    #[inline(always)]
+    pub fn prefetch(&self, id: LinkId) {
+        prefetch_at(&self.hot, id.0 as usize);
+    }
+
+    /// Brings the queue of a link into the cache.
+    #[inline(always)]
+    pub fn prefetch_queue(&self, id: LinkId) {
+        if let Some(link) = self.cold.get(id.0 as usize) {
+            link.queue.prefetch();
+        }
+    }
+
+    /// Brings the first packet into the cache that waits for a link.
+    #[inline(always)]
+    pub fn prefetch_waiting(&self, id: LinkId, pool: &PacketPool) {
+        if let Some(packet) = self.cold[id.0 as usize].queue.head() {
+            prefetch(&pool[packet]);
+        }
+    }
+
+    /// The same of the packet behind it.
+    #[inline(always)]
+    pub fn prefetch_second(&self, id: LinkId, pool: &PacketPool) {
+        if let Some(packet) = self.cold[id.0 as usize].queue.head() {
+            pool.prefetch_behind(packet);
+        }
+    }
+
+    /// The node where a link ends that lists no packets in flight.
+    #[inline(always)]
+    pub fn end(&self, id: LinkId) -> NodeId {
+        NodeId(self.hot[id.0 as usize].to)
     }
 
     /// The packet of a pending arrival has arrived: the node where it is.

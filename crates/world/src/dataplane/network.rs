@@ -267,6 +267,18 @@ impl Network {
         }
     }
 
+    /// The links, whose records events read.
+    #[inline(always)]
+    pub fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// The static routes.
+    #[inline(always)]
+    pub fn routes(&self) -> &StaticRoutes {
+        &self.routes
+    }
+
     /// A link has put its packet on the wire and may take the next; whether there was one.
     #[inline(always)]
     pub fn tx_done(&mut self, link: LinkId, cx: &mut Context) -> bool {

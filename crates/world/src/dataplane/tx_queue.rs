@@ -1,7 +1,7 @@
 //! The queue of a link: one queue of any discipline, or a queue for each host behind an air-link scheduler.
 
 use crate::context::Context;
-use roamlab_engine::{Bytes, Rate, Time};
+use roamlab_engine::{Bytes, Rate, Time, prefetch};
 use roamlab_packet::{Addr, Ecn, PacketId};
 use roamlab_qdisc::{Matching, Qdisc, QdiscCx, QueueDisc};
 use roamlab_radio::CellScheduler;
@@ -138,6 +138,25 @@ impl TxQueue {
         match self {
             TxQueue::Shared(queue) => queue.enqueue(id, packet, rate, cx),
             TxQueue::Bearers(bearers) => bearers.enqueue(packet, cx),
+        }
+    }
+
+    /// Brings a queue into the cache.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        prefetch(self);
+        if let TxQueue::Shared(Queue { qdisc, moved, .. }) = self {
+            prefetch(qdisc);
+            prefetch(moved);
+        }
+    }
+
+    /// The packet that waits first, if all wait in one queue.
+    #[inline(always)]
+    pub fn head(&self) -> Option<&PacketId> {
+        match self {
+            TxQueue::Shared(queue) => queue.qdisc.head(),
+            TxQueue::Bearers(_) => None,
         }
     }
 

@@ -122,9 +122,11 @@ impl World {
     /// The same without the look at conservation in the end, which takes all of the network.
     pub(crate) fn advance(&mut self, end: Time, options: &RunOptions<'_>) -> Result<(), Failure> {
         let mut at_this_instant = 0;
+        let looks_ahead = options.look_ahead.unwrap_or_else(|| self.is_large());
         loop {
             let before = self.planes.cx.now;
-            let happened = self.run_events(end)?;
+            let happened =
+                if looks_ahead { self.run_events::<true>(end)? } else { self.run_events::<false>(end)? };
             if happened < EVENTS_BETWEEN_LOOKS || !self.may_go_on(options)? {
                 return Ok(());
             }
@@ -135,13 +137,17 @@ impl World {
         }
     }
 
-    /// Lets a number of events happen, or fewer if no more are due until `end`; how many did.
-    fn run_events(&mut self, end: Time) -> Result<u64, LawViolation> {
+    /// Lets a number of events happen, or fewer if no more are due until `end`; how many did. It is compiled twice, so that
+    /// small networks do without the test whether to look ahead.
+    fn run_events<const LOOKS_AHEAD: bool>(&mut self, end: Time) -> Result<u64, LawViolation> {
         let mut left = EVENTS_BETWEEN_LOOKS;
         // Counted together: those that are left are subtracted.
         self.events += left;
         while left > 0 && self.planes.cx.scheduler.is_due(end) {
             left -= 1;
+            if LOOKS_AHEAD {
+                self.look_ahead();
+            }
             let (time, event) = self.planes.cx.scheduler.pop_due();
             self.planes.cx.now = time;
             self.dispatch(event);
