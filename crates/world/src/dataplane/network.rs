@@ -28,6 +28,8 @@ mod holding;
 mod ip;
 mod slow_path;
 
+pub use ip::PlainInput;
+
 /// Treatment of a mark that comes from outside.
 #[derive(Clone, Debug)]
 pub struct Policer {

@@ -28,8 +28,16 @@ impl Queue {
     }
 
     /// Packets dropped by the discipline are lost.
+    #[inline(always)]
     fn settle(&mut self, id: LinkId, cx: &mut Context) {
-        if !self.moved.is_empty() && !cx.dropped.is_empty() {
+        if !cx.dropped.is_empty() {
+            self.settle_drops(id, cx);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_drops(&mut self, id: LinkId, cx: &mut Context) {
+        if !self.moved.is_empty() {
             // The packets that are lost had a share in filling the queue.
             let before = self.moved.clone();
             let lost: Vec<Addr> = moved_hosts(cx.dropped.iter().map(|(packet, _)| packet), cx);
@@ -128,7 +136,7 @@ impl TxQueue {
     #[inline(always)]
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Context) {
         // Drop-tail is the discipline of most links, so the call is inlined.
-        if let TxQueue::Shared(Queue { recorded: false, qdisc: Qdisc::DropTail(queue), moved }) = self
+        if let TxQueue::Shared(Queue { qdisc: Qdisc::DropTail(queue), recorded: false, moved }) = self
             && moved.is_empty()
             && !cx.pool[&packet].is_moved()
         {
@@ -179,7 +187,7 @@ impl TxQueue {
         rate: Rate,
         cx: &mut Context,
     ) -> (Option<PacketId>, usize) {
-        if let TxQueue::Shared(Queue { recorded: false, qdisc: Qdisc::DropTail(queue), moved }) = self
+        if let TxQueue::Shared(Queue { qdisc: Qdisc::DropTail(queue), recorded: false, moved }) = self
             && moved.is_empty()
         {
             let next = queue.dequeue(&mut qdisc_cx(rate, now, cx));

@@ -14,13 +14,13 @@ const FAR: usize = 12;
 const NEAR: usize = 6;
 /// Where the next link or the end of the flow is, and the packet that waits.
 const NEXT: usize = 2;
-/// Nodes from which on a network is large.
-const LARGE: u32 = 10_000;
+/// Nodes and packets inside from which on a network is large: the packets alone then take 640 kB.
+const LARGE: u64 = 10_000;
 
 impl World {
     /// True if the records of the network do not fit into the cache.
     pub(super) fn is_large(&self) -> bool {
-        self.planes.network.nodes() >= LARGE
+        u64::from(self.planes.network.nodes()) + self.planes.cx.pool.census().inside() >= LARGE
     }
 
     /// Prefetches what events behind the next one read.

@@ -39,7 +39,7 @@ pub struct RunOptions<'a> {
     pub tables: Option<&'a [String]>,
     /// Receiver of long tables in pieces, so that memory does not hold them; `None`: none.
     pub stream: Option<Stream<'a>>,
-    /// Prefetch what the next events read; `None`: in large networks. It changes no result.
+    /// Prefetch what the next events read; `None`: while nodes and packets are many. It changes no result.
     pub look_ahead: Option<bool>,
     /// Nodes and links, by their names, whose packets are captured: the tables `frames` and `frame_bytes`.
     pub capture: Option<&'a [String]>,

@@ -5,7 +5,7 @@
 
 use crate::context::{Announcement, Context, PendingNotice};
 use crate::control::Agents;
-use crate::dataplane::network::{LocalDelivery, Network};
+use crate::dataplane::network::{LocalDelivery, Network, PlainInput};
 use crate::endpoints::flows::{Carrier, Flows};
 use crate::event::Event;
 use crate::run::options::{MemoryLimit, Progress, RunOptions, check_memory};
@@ -122,9 +122,9 @@ impl World {
     /// The same without the look at conservation in the end, which takes all of the network.
     pub(crate) fn advance(&mut self, end: Time, options: &RunOptions<'_>) -> Result<(), Failure> {
         let mut at_this_instant = 0;
-        let looks_ahead = options.look_ahead.unwrap_or_else(|| self.is_large());
         loop {
             let before = self.planes.cx.now;
+            let looks_ahead = options.look_ahead.unwrap_or_else(|| self.is_large());
             let happened =
                 if looks_ahead { self.run_events::<true>(end)? } else { self.run_events::<false>(end)? };
             if happened < EVENTS_BETWEEN_LOOKS || !self.may_go_on(options)? {
@@ -138,7 +138,8 @@ impl World {
     }
 
     /// Lets a number of events happen, or fewer if no more are due until `end`; how many did. It is compiled twice, so that
-    /// small networks do without the test whether to look ahead.
+    /// small networks do without the test whether to look ahead. Both in one function would share the registers.
+    #[inline(never)]
     fn run_events<const LOOKS_AHEAD: bool>(&mut self, end: Time) -> Result<u64, LawViolation> {
         let mut left = EVENTS_BETWEEN_LOOKS;
         // Counted together: those that are left are subtracted.
@@ -188,9 +189,15 @@ impl World {
             }
             Event::Arrival { link, packet } => {
                 self.packet_hops += 1;
-                let Planes { cx, network, agents } = &mut self.planes;
-                let local = network.arrive(link, packet.retrieve(), agents, cx);
-                self.deliver_locally(local);
+                let Planes { cx, network, .. } = &mut self.planes;
+                match network.arrive(link, packet.retrieve(), cx) {
+                    (_, PlainInput::Forwarded) => {}
+                    (node, PlainInput::Data(packet)) => {
+                        self.flows.deliver(node, packet, &mut self.planes);
+                        self.tell_flows();
+                    }
+                    (node, PlainInput::Other(packet)) => self.arrive_slow(link, node, packet),
+                }
             }
             Event::TrackedArrival { link } => self.arrive_tracked(link),
             other => {
@@ -246,6 +253,14 @@ impl World {
                 PendingNotice::PathNotice(number, row) => self.flows.tell(number, row, &mut self.planes),
             }
         }
+    }
+
+    /// A packet arrives that the short cuts of IP input do not take.
+    #[inline(never)]
+    fn arrive_slow(&mut self, link: LinkId, node: NodeId, packet: PacketId) {
+        let Planes { cx, network, agents } = &mut self.planes;
+        let local = network.ip_input_slow(node, packet, link, agents, cx);
+        self.deliver_locally(local);
     }
 
     /// The first packet in flight on a link arrives. An agent that waits until the air is clear of it is
