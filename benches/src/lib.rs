@@ -212,8 +212,9 @@ impl Network {
 /// Two stars, joined at their centres, with a node for each end of a flow. The flows start within 50 ms.
 fn star(flows: u32, seconds: f64, recorded: Recorded) -> String {
     let leaf = "link = { rate = \"1 Gbit/s\", delay = \"1 ms\" }";
-    let half =
-        |name| format!("[[topology]]\nkind = \"tree\"\nname = \"{name}\"\ndepth = 1\nfan_out = {flows}\n{leaf}\n");
+    let half = |name| {
+        format!("[[topology]]\nkind = \"tree\"\nname = \"{name}\"\ndepth = 1\nfan_out = {flows}\n{leaf}\n")
+    };
     format!(
         "[run]\nduration = \"{seconds} s\"\nprofile = \"rfc\"\n\n\
          [record]\n{}\n\n\

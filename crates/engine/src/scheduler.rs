@@ -524,30 +524,28 @@ impl<E: Copy> EventScheduler<E> {
     }
 
     /// The lane whose first event has the time of the key `taken` and the least insertion number, if that is less than
-    /// `number`. The lane that is first now has that time. Almost always it is the only one, and its event is a later one.
+    /// `number`. The lane that is first now has that time. Almost always it is the only one.
     #[inline(never)]
     fn earlier_lane(&self, taken: u64, number: u64) -> Option<usize> {
         let first = (self.tournament.first & LANE_MASK) as usize;
-        let is_later = self.first_of(first).number > number;
-        if is_later && !are_tied(self.tournament.least_but(first), taken) {
-            None
-        } else {
-            self.find_earlier(taken, number)
+        if are_tied(self.tournament.least_but(first), taken) {
+            return self.find_earlier(taken, number);
         }
+        (self.first_of(first).number < number).then_some(first)
     }
 
     /// As [`earlier_lane`](Self::earlier_lane), with all lanes looked at.
     #[cold]
     #[inline(never)]
     fn find_earlier(&self, taken: u64, number: u64) -> Option<usize> {
-        let Tournament { keys, fours, used, .. } = &self.tournament;
+        let tournament = &self.tournament;
         let (mut least, mut earliest) = (number, None);
-        for four in 0..used.div_ceil(4).min(fours.len()) {
-            if !are_tied(fours[four], taken) {
+        for four in 0..tournament.used.div_ceil(4).min(tournament.fours.len()) {
+            if !are_tied(tournament.fours[four], taken) {
                 continue;
             }
             for lane in 4 * four..4 * four + 4 {
-                if are_tied(keys[lane], taken) {
+                if are_tied(tournament.keys[lane], taken) {
                     let number = self.first_of(lane).number;
                     (least, earliest) = if number < least { (number, Some(lane)) } else { (least, earliest) };
                 }

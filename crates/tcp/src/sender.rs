@@ -362,7 +362,7 @@ impl TcpSender {
     }
 
     /// When the sender has to be woken.
-    #[inline]
+    #[inline(always)]
     pub fn next_deadline(&self) -> Option<Time> {
         let state = &self.state;
         let timers = state.timer.earlier(&state.recovery_timer).earlier(&state.persist);

@@ -217,18 +217,20 @@ impl Links {
 
     /// Takes a packet in, and starts it if the link is idle. Every packet enters a link here.
     ///
-    /// The short cut: a plain packet at a plain link meets the transmitter and the queue, and nothing else.
+    /// The short cut: an ordinary packet at a plain link meets the transmitter and the queue, and nothing else.
     #[inline(always)]
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         let link = &mut self.hot[id.0 as usize];
-        if link.flags & flag::SLOW != 0 || !cx.pool[&packet].is_plain() {
+        if link.flags & flag::SLOW != 0 || !cx.pool[&packet].is_ordinary() {
             return self.enqueue_slow(id, packet, cx);
         }
         link.offered += 1;
-        match link.is_idle(cx) {
-            true => link.transmit(&mut self.cold, id, packet, Start::FromIdle, cx),
-            false => link.wait(&mut self.cold, id, packet, cx),
+        if link.is_idle(cx) {
+            return link.transmit(&mut self.cold, id, packet, Start::FromIdle, cx);
         }
+        let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
+        queue.enqueue_ordinary(id, packet, *rate, cx);
+        link.await_end(queue, id, cx);
     }
 
     /// The transmitter is free: the next packet starts, if one waits. Whether one did.
@@ -289,11 +291,9 @@ impl Links {
 /// The steps of a plain packet. `cold` has the rest of all links: it is looked into only where a step needs it.
 #[expect(clippy::ptr_arg, reason = "a slice of all links would be made for each packet, and few need it")]
 impl HotLink {
-    /// Passes a packet to the queue of a busy link.
+    /// A packet has entered the queue of a busy link: what waits asks for the end of the transmission.
     #[inline(always)]
-    fn wait(&mut self, cold: &mut Vec<Link>, id: LinkId, packet: PacketId, cx: &mut Context) {
-        let Link { queue, rate, .. } = &mut cold[id.0 as usize];
-        queue.enqueue(id, packet, *rate, cx);
+    fn await_end(&mut self, queue: &TxQueue, id: LinkId, cx: &mut Context) {
         if self.transmitter == Transmitter::Busy {
             self.schedule_end_if(queue.packets() > 0, id, cx);
         }
@@ -344,11 +344,9 @@ impl HotLink {
     /// True if nothing is being sent any more.
     #[inline(always)]
     fn is_idle(&self, cx: &Context) -> bool {
-        match self.transmitter {
-            Transmitter::Idle => true,
-            Transmitter::Busy => cx.scheduler.is_past(self.end, self.insertion),
-            Transmitter::BusyWithEvent => false,
-        }
+        let is_past = cx.scheduler.is_past(self.end, self.insertion);
+        debug_assert!(is_past || self.transmitter != Transmitter::Idle, "idle before its end");
+        self.transmitter != Transmitter::BusyWithEvent && is_past
     }
 
     /// As [`schedule_end`](Self::schedule_end), if a packet (`waits`) or signalling waits for the end.

@@ -73,7 +73,7 @@ impl Queue {
         let next = self.qdisc.dequeue(&mut qdisc_cx(rate, now, cx));
         self.settle(id, cx);
         if let Some(packet) = &next {
-            if cx.pool[packet].is_moved() {
+            if !self.moved.is_empty() && cx.pool[packet].is_moved() {
                 self.forget(cx.mobile_end(packet));
             }
             self.sample(id, cx);
@@ -132,17 +132,22 @@ pub enum TxQueue {
 }
 
 impl TxQueue {
+    /// As [`enqueue`](Self::enqueue), of an ordinary packet. Drop-tail is the discipline of most links, so its call is
+    /// inlined.
+    #[inline(always)]
+    pub fn enqueue_ordinary(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Context) {
+        if let TxQueue::Shared(Queue { qdisc: Qdisc::DropTail(queue), recorded: false, moved }) = self
+            && moved.is_empty()
+        {
+            queue.enqueue_unmarked(packet, &mut qdisc_cx(rate, cx.now, cx));
+            return cx.settle_drops(Location::Link(id), &[]);
+        }
+        self.enqueue(id, packet, rate, cx);
+    }
+
     /// Takes a packet in, or loses it; `id` is the link's, `rate` that of a shared queue.
     #[inline(always)]
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Context) {
-        // Drop-tail is the discipline of most links, so the call is inlined.
-        if let TxQueue::Shared(Queue { qdisc: Qdisc::DropTail(queue), recorded: false, moved }) = self
-            && moved.is_empty()
-            && !cx.pool[&packet].is_moved()
-        {
-            queue.enqueue(packet, &mut qdisc_cx(rate, cx.now, cx));
-            return cx.settle_drops(Location::Link(id), &[]);
-        }
         match self {
             TxQueue::Shared(queue) => queue.enqueue(id, packet, rate, cx),
             TxQueue::Bearers(bearers) => bearers.enqueue(packet, cx),
