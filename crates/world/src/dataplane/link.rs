@@ -326,7 +326,8 @@ impl HotLink {
             0 => cold[id.0 as usize].own_transmission_time(id, &packet, start, cx),
             ns => Duration::from_nanos(cx.pool[&packet].wire_size().0 * u64::from(ns)),
         };
-        self.busy += transmission;
+        // It sends one packet at a time, so this is at most `end`, and needs no test of overflow.
+        self.busy = Duration::from_nanos(self.busy.as_nanos() + transmission.as_nanos());
         self.end = cx.now + transmission;
         self.transmitter = Transmitter::Busy;
         // The arrival's place comes before the end's, as in ns-2: over no distance at all, a packet arrives and only then is

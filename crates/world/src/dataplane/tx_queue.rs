@@ -154,6 +154,32 @@ impl TxQueue {
         }
     }
 
+    /// A packet enters for an idle link; what is sent, if anything. `fell_idle`: when the link fell idle, if the queue does
+    /// not know.
+    #[inline(always)]
+    pub fn pass(
+        &mut self,
+        id: LinkId,
+        packet: PacketId,
+        (fell_idle, rate): (Option<Time>, Rate),
+        cx: &mut Context,
+    ) -> Option<PacketId> {
+        match self {
+            TxQueue::Shared(queue) => {
+                let waited = fell_idle.and_then(|end| queue.dequeue(id, end, rate, cx));
+                debug_assert!(waited.is_none(), "a packet waited and no event was set");
+                queue.enqueue(id, packet, rate, cx);
+                queue.dequeue(id, cx.now, rate, cx)
+            }
+            TxQueue::Bearers(bearers) => {
+                let waited = fell_idle.and_then(|end| bearers.dequeue(end, cx));
+                debug_assert!(waited.is_none(), "a packet waited and no event was set");
+                bearers.enqueue(packet, cx);
+                bearers.dequeue(cx.now, cx)
+            }
+        }
+    }
+
     /// Brings a queue into the cache.
     #[inline(always)]
     pub fn prefetch(&self) {

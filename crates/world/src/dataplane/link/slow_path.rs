@@ -170,9 +170,9 @@ impl HotLink {
         if cold.queue.can_bypass(cx.pool[&packet].wire_size()) {
             return Some(packet);
         }
-        self.fall_idle(cold, id, cx);
-        cold.queue.enqueue(id, packet, cold.rate, cx);
-        cold.queue.dequeue(id, cx.now, cold.rate, cx).0
+        let fell_idle = (self.transmitter != Transmitter::Idle).then_some(self.end);
+        self.transmitter = Transmitter::Idle;
+        cold.queue.pass(id, packet, (fell_idle, cold.rate), cx)
     }
 
     /// If a transmission has ended with nothing waiting: the queue learns that the link fell idle then.
