@@ -29,7 +29,7 @@ pub enum Network {
     LinuxBbr,
     /// The same with QUIC of the profile `rfc`.
     Quic,
-    /// A hundred thousand flows, say, of the profile `rfc`, each between its own two nodes, over one link of 100 Gbit/s.
+    /// Many flows of the profile `rfc`, each between its own two nodes, over one link of 100 Gbit/s.
     Star,
     /// `handoffs` of the IPF paper's `experiments.py`: each moving host visits a cell behind M-RED, which seven residents
     /// fill, five times in 200 s. Recorded is what figs. 12 and 13 need.

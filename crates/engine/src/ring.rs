@@ -70,7 +70,7 @@ impl<T: Copy> Ring<T> {
         (0..self.len()).map(|step| &self.places[self.place(self.head.wrapping_add(step))])
     }
 
-    /// The value so many places behind the first, if there is one.
+    /// The value this number of places behind the first, if there is one.
     #[inline(always)]
     pub(crate) fn get(&self, steps: usize) -> Option<&T> {
         (steps < self.len()).then(|| &self.places[self.place(self.head.wrapping_add(steps))])

@@ -308,8 +308,7 @@ impl<E: Copy> EventScheduler<E> {
         (time, event)
     }
 
-    /// The event that is so many places behind the next one in the same lane, if the lane has that many: one that will be
-    /// popped soon.
+    /// The event this number of places behind the next one in the same lane, if there is one: it will be popped soon.
     #[inline(always)]
     pub fn ahead(&self, steps: usize) -> Option<&E> {
         let lane = (self.tournament.first & LANE_MASK) as usize;

@@ -32,7 +32,7 @@ impl Origin {
     }
 }
 
-/// What the short cuts of IP input make of a packet.
+/// Result of the short cuts of IP input for a packet.
 pub enum PlainInput {
     /// It is on its way to the next node, and nothing else has happened.
     Forwarded,
