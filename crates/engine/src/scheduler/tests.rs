@@ -63,7 +63,7 @@ fn random_distances_take_no_lanes() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         scheduler.push(at(now.as_nanos() + (state >> 40)), event);
     }
-    assert!(scheduler.tournament.used <= 2, "{} lanes", scheduler.used);
+    assert!(scheduler.tournament.used <= 2, "{} lanes", scheduler.tournament.used);
 }
 
 /// Every link of a network with two packet sizes: most events go through lanes.
@@ -77,7 +77,7 @@ fn repeated_distances_take_lanes() {
         scheduler.push(at(now.as_nanos() + distances[event % 6]), event);
     }
     assert_eq!(scheduler.heap.len(), 0);
-    assert!((6..=8).contains(&scheduler.tournament.used), "{} lanes", scheduler.used);
+    assert!((6..=8).contains(&scheduler.tournament.used), "{} lanes", scheduler.tournament.used);
     assert_eq!(scheduler.pending().count(), 60);
 }
 
