@@ -244,6 +244,7 @@ bench: .venv/.optimised
 	cargo bench --locked -p roamlab-benches --bench parts
 	cargo bench --locked -p roamlab-benches --bench runs
 	$(PYTHON) benches/instructions.py
+	$(PYTHON) benches/look_ahead.py --check
 	$(PYTHON) benches/recording.py
 	$(PYTHON) benches/ns2_ratio.py
 	$(PYTHON) benches/ns3_ratio.py

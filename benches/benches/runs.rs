@@ -14,15 +14,15 @@ fn main() {
 
 #[divan::bench(args = [3, 9], sample_count = 7, sample_size = 1)]
 fn red(bencher: Bencher, flows: u32) {
-    measure(bencher, Network::Red, flows, 300);
+    measure(bencher, Network::Red, flows, 300.0);
 }
 
 #[divan::bench(args = [10, 100, 1000], sample_count = 5, sample_size = 1)]
 fn gigabit(bencher: Bencher, flows: u32) {
-    measure(bencher, Network::Gigabit, flows, 5);
+    measure(bencher, Network::Gigabit, flows, 5.0);
 }
 
-fn measure(bencher: Bencher, network: Network, flows: u32, seconds: u32) {
+fn measure(bencher: Bencher, network: Network, flows: u32, seconds: f64) {
     let scenario = match Scenario::parse(&network.scenario(flows, seconds, Recorded::Totals), "bench") {
         Ok(scenario) => scenario,
         Err(error) => return eprintln!("{error}"),

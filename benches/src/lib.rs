@@ -5,7 +5,7 @@
 //! hosts that move.
 
 use roamlab_scenario::Scenario;
-use roamlab_world::{Column, Replication, RunOptions, Stream, Table, run};
+use roamlab_world::{Column, Replication, RunOptions, Table, run};
 use std::fmt::Write;
 
 /// A network to measure.
@@ -29,6 +29,8 @@ pub enum Network {
     LinuxBbr,
     /// The same with QUIC of the profile `rfc`.
     Quic,
+    /// Many flows of the profile `rfc`, each between its own two nodes, over one link of 100 Gbit/s.
+    Star,
     /// `handoffs` of the IPF paper's `experiments.py`: each moving host visits a cell behind M-RED, which seven residents
     /// fill, five times in 200 s. Recorded is what figs. 12 and 13 need.
     Ipf,
@@ -85,6 +87,7 @@ impl Network {
             "linux-cubic" => Some(Network::LinuxCubic),
             "linux-bbr" => Some(Network::LinuxBbr),
             "quic" => Some(Network::Quic),
+            "star" => Some(Network::Star),
             "ipf" => Some(Network::Ipf),
             _ => None,
         }
@@ -99,14 +102,15 @@ impl Network {
 
     /// The scenario with `flows` flows (of `Ipf`: moving hosts) that run for `seconds`, as text. A dumbbell records
     /// `recorded`; what `Ipf` records is the paper's.
-    pub fn scenario(self, flows: u32, seconds: u32, recorded: Recorded) -> String {
+    pub fn scenario(self, flows: u32, seconds: f64, recorded: Recorded) -> String {
         match self {
             Network::Ipf => ipf(flows, seconds),
+            Network::Star => star(flows, seconds, recorded),
             _ => self.dumbbell(flows, seconds, recorded),
         }
     }
 
-    fn dumbbell(self, flows: u32, seconds: u32, recorded: Recorded) -> String {
+    fn dumbbell(self, flows: u32, seconds: f64, recorded: Recorded) -> String {
         let mut text = format!(
             "[run]\nduration = \"{seconds} s\"\nprofile = \"{}\"\n\n\
              [network]\nqueue = {}\n\n\
@@ -205,8 +209,28 @@ impl Network {
     }
 }
 
+/// Two stars, joined at their centres, with a node for each end of a flow. The flows start within 50 ms.
+fn star(flows: u32, seconds: f64, recorded: Recorded) -> String {
+    let leaf = "link = { rate = \"1 Gbit/s\", delay = \"1 ms\" }";
+    let half = |name| {
+        format!("[[topology]]\nkind = \"tree\"\nname = \"{name}\"\ndepth = 1\nfan_out = {flows}\n{leaf}\n")
+    };
+    format!(
+        "[run]\nduration = \"{seconds} s\"\nprofile = \"rfc\"\n\n\
+         [record]\n{}\n\n\
+         [[links]]\nbetween = [\"s-0-0\", \"d-0-0\"]\nrate = \"100 Gbit/s\"\ndelay = \"10 ms\"\n\
+         queue = {{ kind = \"droptail\", limit = \"{} pkt\" }}\n\n{}{}\
+         [[flows]]\nname = \"f\"\ncount = {flows}\npath = [\"s-1-*\", \"d-1-*\"]\ntransport = {{ kind = \"tcp\" }}\n\
+         app = {{ kind = \"ftp\", start_within = \"50 ms\" }}\n",
+        recorded.table(),
+        flows.max(1000),
+        half("s"),
+        half("d"),
+    )
+}
+
 /// The IPF paper's network with residents and `movers` moving hosts.
-fn ipf(movers: u32, seconds: u32) -> String {
+fn ipf(movers: u32, seconds: f64) -> String {
     let mut text = IPF.replace("duration = \"200 s\"", &format!("duration = \"{seconds} s\""));
     for (number, rtt_ms) in (1..).zip(RESIDENTS_MS) {
         let delay_ms = rtt_ms / 2 - 4;
@@ -264,22 +288,14 @@ impl Totals {
     /// # Errors
     /// What is wrong with the scenario, or the law that the run violated.
     pub fn of(scenario: &Scenario, wanted: Option<&[String]>) -> Result<Totals, String> {
-        Totals::conducted(scenario, &RunOptions { tables: wanted, ..RunOptions::default() })
+        Totals::with(scenario, &RunOptions { tables: wanted, ..RunOptions::default() })
     }
 
-    /// The same, with the pieces of long tables released as they come.
+    /// The same with other options.
     ///
     /// # Errors
     /// As of [`Totals::of`].
-    pub fn streamed(scenario: &Scenario, wanted: Option<&[String]>) -> Result<Totals, String> {
-        let stream = Stream { rows: 1 << 14, take: &|_| () };
-        Totals::conducted(
-            scenario,
-            &RunOptions { tables: wanted, stream: Some(stream), ..RunOptions::default() },
-        )
-    }
-
-    fn conducted(scenario: &Scenario, options: &RunOptions<'_>) -> Result<Totals, String> {
+    pub fn with(scenario: &Scenario, options: &RunOptions<'_>) -> Result<Totals, String> {
         let tables = run(scenario, Replication::default(), options).map_err(|failure| failure.to_string())?;
         let [sent, delivered] =
             ["sent_pkts", "delivered_pkts"].map(|name| column(&tables, "flows", name).iter().sum());
@@ -313,7 +329,7 @@ mod tests {
 
     #[test]
     fn moving_hosts_move() {
-        let scenario = Scenario::parse(&Network::Ipf.scenario(5, 60, Recorded::Totals), "bench").unwrap();
+        let scenario = Scenario::parse(&Network::Ipf.scenario(5, 60.0, Recorded::Totals), "bench").unwrap();
         let tables = run(&scenario, Replication::default(), &RunOptions::default()).unwrap();
         // Visits of the old cell count, so the first host is in its fourth after 54.5 s.
         let Some(Column::U32(visits)) = find(&tables, "handovers", "visit") else { panic!("no visits") };
@@ -327,7 +343,7 @@ mod tests {
     fn both_networks_send_what_ns2_sends() {
         // Totals that ns-2.35 prints for `d_red.tcl n=3 stop=60` and `s_dumbbell.tcl n=10 stop=2`.
         for (network, flows, seconds, ns2_sent) in
-            [(Network::Red, 3, 60, 27_031), (Network::Gigabit, 10, 2, 113_537)]
+            [(Network::Red, 3, 60.0, 27_031), (Network::Gigabit, 10, 2.0, 113_537)]
         {
             let scenario =
                 Scenario::parse(&network.scenario(flows, seconds, Recorded::Totals), "bench").unwrap();

@@ -52,7 +52,7 @@ fn case(dice: &mut Dice) {
         patience.get() > 0
     };
     let memory = Some(Bytes(200_000_000));
-    let options = RunOptions { keep_going: &keep_going, memory, tables: None, stream: None, capture: None };
+    let options = RunOptions { keep_going: &keep_going, memory, ..RunOptions::default() };
     match run(&scenario, Replication { seed: 1, run: 0, trace: None }, &options) {
         Ok(_) | Err(Failure::Memory(_)) => {}
         Err(failure) => panic!("{failure}\n{text}"),

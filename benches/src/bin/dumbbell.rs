@@ -1,9 +1,11 @@
-//! `dumbbell NETWORK FLOWS SECONDS [totals|flows|packets [whole]]`: one run, its totals as a line of JSON. The caller
-//! takes the time. Without arguments it names the networks. Pieces of long tables are released as they come;
-//! with `whole` they stay in memory.
+//! `dumbbell NETWORK FLOWS SECONDS [totals|flows|packets [whole]] [ahead|blind]`: one run, its totals as a line of JSON.
+//! The caller takes the time. Without arguments it names the networks. Pieces of long tables are released as they come;
+//! with `whole` they stay in memory. With `ahead` the run prefetches what the next events read, with `blind` it does not;
+//! without either the size of the network decides.
 
 use roamlab_benches::{Network, Recorded, Totals};
 use roamlab_scenario::Scenario;
+use roamlab_world::{RunOptions, Stream};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -23,8 +25,13 @@ fn main() -> ExitCode {
 fn measure(words: &[String]) -> Result<String, String> {
     let usage = || {
         "usage: dumbbell red|gigabit|gigabit-cubic|gigabit-bbr|gigabit-codel|gigabit-fq-codel|linux-cubic|\
-         linux-bbr|quic|ipf FLOWS SECONDS [totals|flows|packets [whole]]"
+         linux-bbr|quic|star|ipf FLOWS SECONDS [totals|flows|packets [whole]] [ahead|blind]"
             .to_owned()
+    };
+    let (words, look_ahead) = match words {
+        [words @ .., last] if last == "ahead" => (words, Some(true)),
+        [words @ .., last] if last == "blind" => (words, Some(false)),
+        words => (words, None),
     };
     let (words, is_whole) = match words {
         [words @ .., last] if last == "whole" => (words, true),
@@ -41,8 +48,10 @@ fn measure(words: &[String]) -> Result<String, String> {
     let seconds = seconds.parse().map_err(|_| usage())?;
     let text = network.scenario(flows, seconds, recorded);
     let scenario = Scenario::parse(&text, "dumbbell").map_err(|error| error.to_string())?;
-    let totals = if is_whole { Totals::of } else { Totals::streamed };
-    let Totals { sent, delivered, packet_hops, events } = totals(&scenario, network.wanted().as_deref())?;
+    let wanted = network.wanted();
+    let stream = (!is_whole).then_some(Stream { rows: 1 << 14, take: &|_| () });
+    let options = RunOptions { tables: wanted.as_deref(), stream, look_ahead, ..RunOptions::default() };
+    let Totals { sent, delivered, packet_hops, events } = Totals::with(&scenario, &options)?;
     let peak = peak_kib().map_or_else(|| "null".to_owned(), |kib| kib.to_string());
     Ok(format!(
         "{{\"sent\": {sent}, \"delivered\": {delivered}, \"packet_hops\": {packet_hops}, \"events\": {events}, \

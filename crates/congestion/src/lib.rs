@@ -172,8 +172,12 @@ macro_rules! storage {
                     $(
                         $(#[$only])*
                         CongestionControl::$kind(algorithm) => {
-                            let ack = if algorithm.reads_acks() { source.event(window) } else { AckEvent::default() };
-                            algorithm.on_ack(window, &ack);
+                            // Apart: an event that is not read is not made.
+                            if algorithm.reads_acks() {
+                                algorithm.on_ack(window, &source.event(window));
+                            } else {
+                                algorithm.on_ack(window, &AckEvent::default());
+                            }
                         }
                     )+
                 }

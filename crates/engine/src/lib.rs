@@ -15,6 +15,7 @@
 pub mod input;
 mod law;
 mod named;
+mod prefetch;
 mod ring;
 mod rng;
 mod scheduler;
@@ -24,6 +25,7 @@ mod units;
 
 pub use input::{BadLine, InputFile, Recording, Refused};
 pub use law::{DrawnDuration, DurationLaw, Exponential, Uniform};
+pub use prefetch::{prefetch, prefetch_at};
 pub use ring::Ring;
 pub use rng::{RandomNumbers, Rng, Streams};
 pub use scheduler::EventScheduler;

@@ -42,9 +42,16 @@ impl<T: Copy> Ring<T> {
     /// Adds a value behind all others.
     #[inline(always)]
     pub fn push(&mut self, value: T) {
-        if self.len() == self.places.len() {
+        // By `>=` the compiler knows that there is a place.
+        if self.len() >= self.places.len() {
             self.grow(value);
+            return self.put(value);
         }
+        self.put(value);
+    }
+
+    #[inline(always)]
+    fn put(&mut self, value: T) {
         let place = self.place(self.tail);
         self.places[place] = value;
         self.tail = self.tail.wrapping_add(1);
@@ -63,11 +70,23 @@ impl<T: Copy> Ring<T> {
         (0..self.len()).map(|step| &self.places[self.place(self.head.wrapping_add(step))])
     }
 
+    /// The value this number of places behind the first, if there is one.
+    #[inline(always)]
+    pub(crate) fn get(&self, steps: usize) -> Option<&T> {
+        (steps < self.len()).then(|| &self.places[self.place(self.head.wrapping_add(steps))])
+    }
+
     /// The event at the head. If there is no value: one that was taken, or was there before; there must have
     /// been one.
     #[inline]
     pub(crate) fn peek(&self) -> &T {
         &self.places[self.place(self.head)]
+    }
+
+    /// The value that was taken last, if nothing was added since.
+    #[inline]
+    pub(crate) fn taken(&self) -> &T {
+        &self.places[self.place(self.head.wrapping_sub(1))]
     }
 
     /// The first value is taken.

@@ -85,20 +85,83 @@ impl<E: Copy> Lane<E> {
     }
 }
 
-/// A priority queue of events in the order `(time, insertion number)`.
+/// Finds the lane with the earliest event.
 #[derive(Clone, Debug)]
-pub struct EventScheduler<E> {
+struct Tournament {
     /// The keys of the lanes' first events.
     keys: [u64; MAX_LANES],
     /// The least key of each four lanes, of each sixteen (of no account up to [`SOME_LANES`] lanes), and of all.
     fours: [u64; MAX_LANES / 4],
     sixteens: [u64; MAX_LANES / 16],
     first: u64,
-    /// Lane 0 is empty: its place in the tournament is the heap's. An array, so that the number of a lane needs no test.
-    lanes: Box<[Lane<E>; MAX_LANES]>,
     /// Lanes in use, the heap's place included.
     used: usize,
+}
+
+impl Tournament {
+    /// Puts one more lane to use; its number.
+    fn add_lane(&mut self) -> usize {
+        self.used += 1;
+        if self.used > SOME_LANES {
+            self.sixteens = std::array::from_fn(|sixteen| least(&self.fours, 4 * sixteen));
+        }
+        self.used - 1
+    }
+
+    /// Gives a lane an earlier key. The lane goes up against those who have won so far until it loses: from there on
+    /// nothing changes.
+    #[inline(always)]
+    fn bring_forward(&mut self, lane: usize, key: u64) {
+        let lane = lane % MAX_LANES;
+        self.keys[lane] = key;
+        if key < self.fours[lane / 4] {
+            self.fours[lane / 4] = key;
+            self.sixteens[lane / 16] = key.min(self.sixteens[lane / 16]);
+            self.first = key.min(self.first);
+        }
+    }
+
+    /// Gives the lane that was first a later key: all its matches are played again.
+    #[inline(always)]
+    fn put_back(&mut self, lane: usize, key: u64) {
+        let lane = lane % MAX_LANES;
+        self.keys[lane] = key;
+        self.fours[lane / 4] = least(&self.keys, lane);
+        if self.used <= SOME_LANES {
+            self.first = least(&self.fours, 0);
+        } else {
+            self.sixteens[lane / 16] = least(&self.fours, lane / 4);
+            self.first = least(&self.sixteens, 0);
+        }
+    }
+
+    /// The least key of all lanes but this one.
+    #[inline(always)]
+    fn least_but(&self, lane: usize) -> u64 {
+        let Tournament { keys, fours, sixteens, .. } = self;
+        let others = |at: usize| [at ^ 1, at ^ 2, at ^ 3];
+        let [left, right, far] = others(lane).map(|lane| keys[lane % MAX_LANES]);
+        let least = left.min(right).min(far);
+        let [left, right, far] = others(lane / 4).map(|four| fours[four % fours.len()]);
+        let least = least.min(left).min(right).min(far);
+        if self.used <= SOME_LANES {
+            return least;
+        }
+        let [left, right, far] = others(lane / 16).map(|sixteen| sixteens[sixteen % sixteens.len()]);
+        least.min(left).min(right).min(far)
+    }
+}
+
+/// A priority queue of events in the order `(time, insertion number)`.
+#[derive(Clone, Debug)]
+pub struct EventScheduler<E> {
+    tournament: Tournament,
+    /// Lane 0 is empty: its place in the tournament is the heap's. No event is later than its last, so that none goes
+    /// into it. An array, so that the number of a lane needs no test.
+    lanes: Box<[Lane<E>; MAX_LANES]>,
     heap: Vec<Entry<E>>,
+    /// The event that was popped last, if it was not the first of the lane that was first.
+    popped: Vec<Entry<E>>,
     /// The lane of each place of the hash table; 0: none.
     lane_of: [u8; PLACES],
     /// The distance seen last at each place without a lane, and the place's score.
@@ -110,14 +173,20 @@ pub struct EventScheduler<E> {
 
 impl<E: Copy> Default for EventScheduler<E> {
     fn default() -> Self {
-        EventScheduler {
+        let tournament = Tournament {
             keys: [NEVER; MAX_LANES],
             fours: [NEVER; MAX_LANES / 4],
             sixteens: [NEVER; MAX_LANES / 16],
             first: NEVER,
-            lanes: Box::new(std::array::from_fn(|_| Lane::default())),
             used: 1,
+        };
+        let mut lanes = Box::new(std::array::from_fn(|_| Lane::default()));
+        lanes[0].last = Time::MAX;
+        EventScheduler {
+            tournament,
+            lanes,
             heap: Vec::new(),
+            popped: Vec::new(),
             lane_of: [0; PLACES],
             seen: [(0, 0); PLACES],
             inserted: 0,
@@ -142,6 +211,13 @@ fn least<const KEYS: usize>(keys: &[u64; KEYS], at: usize) -> u64 {
 #[inline(always)]
 fn are_tied(left: u64, right: u64) -> bool {
     left ^ right <= LANE_MASK
+}
+
+/// The key of a lane with these events.
+#[inline(always)]
+fn first_key<E: Copy>(events: &Ring<Entry<E>>, lane: usize) -> u64 {
+    let next = events.peek().time;
+    if events.is_empty() { NEVER } else { key(next, lane) }
 }
 
 #[inline]
@@ -179,10 +255,7 @@ impl<E: Copy> EventScheduler<E> {
     pub fn push_at(&mut self, time: Time, number: u64, event: E) {
         let distance = time.as_nanos().wrapping_sub(self.now.0.as_nanos());
         let place = place_of(distance);
-        match self.lane_of[place] {
-            0 => self.push_without_lane(place, distance, Entry { time, number, event }),
-            lane => self.push_to_lane(place, usize::from(lane) % MAX_LANES, (time, number, event)),
-        }
+        self.push_to_lane(place, usize::from(self.lane_of[place]) % MAX_LANES, (time, number, event));
     }
 
     /// Adds `event` with a reserved insertion number at a distance that will rarely come again: a timer's.
@@ -203,7 +276,7 @@ impl<E: Copy> EventScheduler<E> {
     /// True if an event is due by `end`.
     #[inline(always)]
     pub fn is_due(&self, end: Time) -> bool {
-        self.first <= end.as_nanos().min(END - 1) << LANE_BITS | LANE_MASK
+        self.tournament.first <= end.as_nanos().min(END - 1) << LANE_BITS | LANE_MASK
     }
 
     /// Removes the earliest event; [`is_due`](Self::is_due) has to be asked before.
@@ -212,33 +285,39 @@ impl<E: Copy> EventScheduler<E> {
     /// If nothing is pending.
     #[inline(always)]
     pub fn pop_due(&mut self) -> (Time, E) {
-        let key = self.first;
-        let lane = (key & LANE_MASK) as usize;
-        // An entry for each case: that of a lane stays in registers, because no call needs it as a whole.
-        if lane == 0 {
-            let first = self.pop_due_of_heap();
-            return self.happens(first);
-        }
-        let first = self.pop_lane(lane);
-        if are_tied(self.first, key)
-            && let Some(earlier) = self.earlier_lane(key, first.number)
-        {
-            let earliest = self.pop_instead(earlier, key);
-            return self.happens(earliest);
-        }
-        self.happens(first)
-    }
-
-    /// Notes the time and number of the event that is popped.
-    #[inline(always)]
-    fn happens(&mut self, Entry { time, number, event }: Entry<E>) -> (Time, E) {
+        let first = self.tournament.first;
+        let lane = (first & LANE_MASK) as usize;
+        // A reference: what is read of an event is read once, and where it is needed.
+        let entry = if lane == 0 {
+            self.pop_due_of_heap()
+        } else {
+            self.lanes[lane].events.advance();
+            let events = &self.lanes[lane].events;
+            let (entry, next) = (events.taken(), first_key(events, lane));
+            self.tournament.put_back(lane, next);
+            if are_tied(self.tournament.first, first)
+                && let Some(earlier) = self.earlier_lane(first, entry.number)
+            {
+                self.pop_instead(earlier, first)
+            } else {
+                entry
+            }
+        };
+        let Entry { time, number, event } = *entry;
         self.now = (time, number);
         (time, event)
     }
 
+    /// The event this number of places behind the next one in the same lane, if there is one: it will be popped soon.
+    #[inline(always)]
+    pub fn ahead(&self, steps: usize) -> Option<&E> {
+        let lane = (self.tournament.first & LANE_MASK) as usize;
+        self.lanes[lane].events.get(steps).map(|entry| &entry.event)
+    }
+
     /// When the earliest event is due.
     pub fn next_time(&self) -> Option<Time> {
-        let time = self.first >> LANE_BITS;
+        let time = self.tournament.first >> LANE_BITS;
         (time < END).then(|| Time::from_nanos(time))
     }
 
@@ -281,22 +360,26 @@ impl<E: Copy> EventScheduler<E> {
     #[inline(always)]
     fn push_to_lane(&mut self, place: usize, lane_number: usize, (time, number, event): (Time, u64, E)) {
         let lane = &mut self.lanes[lane_number];
-        let is_empty = lane.events.is_empty();
-        if !is_empty && time <= lane.last {
+        if time <= lane.last {
             return self.push_out_of_order(place, lane_number, Entry { time, number, event });
         }
         lane.last = time;
+        let is_empty = lane.events.is_empty();
         lane.events.push(Entry { time, number, event });
         if is_empty {
-            self.bring_forward_here(lane_number, key(time, lane_number));
+            self.tournament.bring_forward(lane_number, key(time, lane_number));
         }
     }
 
-    /// Adds an event that may not be later than the last one of the lane: a guest's, or reserved numbers come late.
+    /// Adds an event at a distance without a lane, or one that may not be later than the last one of the lane: a guest's,
+    /// or reserved numbers come late.
     #[inline(never)]
     fn push_out_of_order(&mut self, place: usize, number: usize, entry: Entry<E>) {
+        if number == 0 {
+            return self.push_without_lane(place, entry);
+        }
         match self.lanes[number].insert(entry) {
-            Some(0) => self.bring_forward(number, key(entry.time, number)),
+            Some(0) => self.tournament.bring_forward(number, key(entry.time, number)),
             Some(_) => {}
             None => {
                 if self.lane_of[place] & GUEST != 0 && self.may_add_lane() {
@@ -310,14 +393,15 @@ impl<E: Copy> EventScheduler<E> {
 
     #[cold]
     #[inline(never)]
-    fn push_without_lane(&mut self, place: usize, distance: u64, entry: Entry<E>) {
+    fn push_without_lane(&mut self, place: usize, entry: Entry<E>) {
+        let distance = entry.time.as_nanos().wrapping_sub(self.now.0.as_nanos());
         let (last, score) = self.seen[place];
         let score = if last == distance { (score + REPEATED).min(REGULAR) } else { score.saturating_sub(1) };
         self.seen[place] = (distance, score);
         if score < REGULAR {
             return self.push_to_heap(entry);
         }
-        let near = self.nearest_lane(distance).filter(|_| self.used >= FEW_LANES);
+        let near = self.nearest_lane(distance).filter(|_| self.tournament.used >= FEW_LANES);
         let (lane, guest) = match near {
             Some(near) => (near, GUEST),
             None if self.may_add_lane() => (self.add_lane(distance), 0),
@@ -330,21 +414,18 @@ impl<E: Copy> EventScheduler<E> {
     /// The lane whose distance is nearest to this one, if it differs by a quarter at most.
     fn nearest_lane(&self, distance: u64) -> Option<usize> {
         let differ = |&lane: &usize| self.lanes[lane].distance.abs_diff(distance);
-        (1..self.used).min_by_key(differ).filter(|lane| differ(lane) <= distance / 4)
+        (1..self.tournament.used).min_by_key(differ).filter(|lane| differ(lane) <= distance / 4)
     }
 
     fn may_add_lane(&self) -> bool {
-        self.used < SOME_LANES || (self.used < MAX_LANES && self.heap.len() >= CROWDED)
+        let used = self.tournament.used;
+        used < SOME_LANES || (used < MAX_LANES && self.heap.len() >= CROWDED)
     }
 
     /// Puts one more lane to use.
     fn add_lane(&mut self, distance: u64) -> usize {
-        let lane = self.used;
-        self.used += 1;
+        let lane = self.tournament.add_lane();
         self.lanes[lane].distance = distance;
-        if self.used > SOME_LANES {
-            self.sixteens = std::array::from_fn(|sixteen| least(&self.fours, 4 * sixteen));
-        }
         lane
     }
 
@@ -354,15 +435,12 @@ impl<E: Copy> EventScheduler<E> {
         if lane == 0 { &self.heap[0] } else { self.lanes[lane].events.peek() }
     }
 
-    #[inline(always)]
-    fn pop_lane(&mut self, number: usize) -> Entry<E> {
-        let events = &mut self.lanes[number % MAX_LANES].events;
-        let entry = *events.peek();
-        events.advance();
-        let next = events.peek().time;
-        let next_key = if events.is_empty() { NEVER } else { key(next, number) };
-        self.put_back(number, next_key);
-        entry
+    /// Removes the first event of a lane.
+    fn pop_lane(&mut self, lane: usize) -> Entry<E> {
+        self.lanes[lane].events.advance();
+        let events = &self.lanes[lane].events;
+        self.tournament.put_back(lane, first_key(events, lane));
+        *events.taken()
     }
 
     #[inline(never)]
@@ -379,7 +457,7 @@ impl<E: Copy> EventScheduler<E> {
         }
         self.heap[at] = entry;
         if at == 0 {
-            self.bring_forward(0, key(entry.time, 0));
+            self.tournament.bring_forward(0, key(entry.time, 0));
         }
     }
 
@@ -390,7 +468,7 @@ impl<E: Copy> EventScheduler<E> {
         {
             self.sink(last);
         }
-        self.put_back(0, self.heap.first().map_or(NEVER, |first| key(first.time, 0)));
+        self.tournament.put_back(0, self.heap.first().map_or(NEVER, |first| key(first.time, 0)));
     }
 
     /// Puts an entry in place of the heap's first.
@@ -423,90 +501,50 @@ impl<E: Copy> EventScheduler<E> {
         Some(first + best)
     }
 
-    /// Gives a lane an earlier key.
-    #[inline(never)]
-    fn bring_forward(&mut self, lane: usize, key: u64) {
-        self.bring_forward_here(lane, key);
-    }
-
-    /// The same without a call. The lane goes up against those who have won so far until it loses: from there on nothing
-    /// changes.
-    #[inline(always)]
-    fn bring_forward_here(&mut self, lane: usize, key: u64) {
-        let lane = lane % MAX_LANES;
-        self.keys[lane] = key;
-        if key < self.fours[lane / 4] {
-            self.fours[lane / 4] = key;
-            self.sixteens[lane / 16] = key.min(self.sixteens[lane / 16]);
-            self.first = key.min(self.first);
-        }
-    }
-
-    /// Gives the lane that was first a later key: all its matches are played again.
-    #[inline(always)]
-    fn put_back(&mut self, lane: usize, key: u64) {
-        let lane = lane % MAX_LANES;
-        self.keys[lane] = key;
-        self.fours[lane / 4] = least(&self.keys, lane);
-        if self.used <= SOME_LANES {
-            self.first = least(&self.fours, 0);
-        } else {
-            self.sixteens[lane / 16] = least(&self.fours, lane / 4);
-            self.first = least(&self.sixteens, 0);
-        }
-    }
-
     /// Removes the first event of the heap, which is due, unless a lane has an earlier one at the same time.
     #[inline(never)]
-    fn pop_due_of_heap(&mut self) -> Entry<E> {
-        let (key, entry) = (self.first, self.heap[0]);
+    fn pop_due_of_heap(&mut self) -> &Entry<E> {
+        let (first, entry) = (self.tournament.first, self.heap[0]);
         self.pop_heap();
-        let earlier = if are_tied(self.first, key) { self.earlier_lane(key, entry.number) } else { None };
-        let Some(lane) = earlier else { return entry };
+        let is_tied = are_tied(self.tournament.first, first);
+        let earlier = if is_tied { self.earlier_lane(first, entry.number) } else { None };
+        let Some(lane) = earlier else { return self.keep(entry) };
         self.push_to_heap(entry);
-        self.pop_lane(lane)
+        let entry = self.pop_lane(lane);
+        self.keep(entry)
+    }
+
+    /// Keeps an event that is popped.
+    #[inline(always)]
+    fn keep(&mut self, entry: Entry<E>) -> &Entry<E> {
+        self.popped.clear();
+        self.popped.push(entry);
+        &self.popped[0]
     }
 
     /// The lane whose first event has the time of the key `taken` and the least insertion number, if that is less than
-    /// `number`. The lane that is first now has that time. Almost always it is the only one, and its event is a later one.
+    /// `number`. The lane that is first now has that time. Almost always it is the only one.
     #[inline(never)]
     fn earlier_lane(&self, taken: u64, number: u64) -> Option<usize> {
-        let first = (self.first & LANE_MASK) as usize;
-        let is_later = self.first_of(first).number > number;
-        if is_later && !are_tied(self.least_but(first), taken) {
-            None
-        } else {
-            self.find_earlier(taken, number)
+        let first = (self.tournament.first & LANE_MASK) as usize;
+        if are_tied(self.tournament.least_but(first), taken) {
+            return self.find_earlier(taken, number);
         }
-    }
-
-    /// The least key of all lanes but this one.
-    #[inline(always)]
-    fn least_but(&self, lane: usize) -> u64 {
-        let EventScheduler { keys, fours, sixteens, .. } = self;
-        let others = |at: usize| [at ^ 1, at ^ 2, at ^ 3];
-        let [left, right, far] = others(lane).map(|lane| keys[lane % MAX_LANES]);
-        let least = left.min(right).min(far);
-        let [left, right, far] = others(lane / 4).map(|four| fours[four % fours.len()]);
-        let least = least.min(left).min(right).min(far);
-        if self.used <= SOME_LANES {
-            return least;
-        }
-        let [left, right, far] = others(lane / 16).map(|sixteen| sixteens[sixteen % sixteens.len()]);
-        least.min(left).min(right).min(far)
+        (self.first_of(first).number < number).then_some(first)
     }
 
     /// As [`earlier_lane`](Self::earlier_lane), with all lanes looked at.
     #[cold]
     #[inline(never)]
     fn find_earlier(&self, taken: u64, number: u64) -> Option<usize> {
+        let tournament = &self.tournament;
         let (mut least, mut earliest) = (number, None);
-        for four in 0..self.used.div_ceil(4).min(self.fours.len()) {
-            if !are_tied(self.fours[four], taken) {
+        for four in 0..tournament.used.div_ceil(4).min(tournament.fours.len()) {
+            if !are_tied(tournament.fours[four], taken) {
                 continue;
             }
             for lane in 4 * four..4 * four + 4 {
-                if are_tied(self.keys[lane], taken) {
+                if are_tied(tournament.keys[lane], taken) {
                     let number = self.first_of(lane).number;
                     (least, earliest) = if number < least { (number, Some(lane)) } else { (least, earliest) };
                 }
@@ -519,7 +557,7 @@ impl<E: Copy> EventScheduler<E> {
     /// instead.
     #[cold]
     #[inline(never)]
-    fn pop_instead(&mut self, lane: usize, taken: u64) -> Entry<E> {
+    fn pop_instead(&mut self, lane: usize, taken: u64) -> &Entry<E> {
         let first = *self.first_of(lane);
         match lane {
             0 => self.pop_heap(),
@@ -527,8 +565,8 @@ impl<E: Copy> EventScheduler<E> {
         }
         let back = (taken & LANE_MASK) as usize;
         self.lanes[back].events.retreat();
-        self.bring_forward(back, taken);
-        first
+        self.tournament.bring_forward(back, taken);
+        self.keep(first)
     }
 }
 

@@ -254,6 +254,12 @@ impl Packet {
         !self.is_signal() && !self.has_code_point()
     }
 
+    /// True if it is plain and no handover has held it up or redirected it.
+    #[inline]
+    pub fn is_ordinary(&self) -> bool {
+        self.bits & (bit::SIGNAL | bit::MOVED) == 0 && !self.has_code_point()
+    }
+
     /// True if it has a code point in any header.
     #[inline]
     pub fn has_code_point(&self) -> bool {

@@ -4,7 +4,7 @@ use crate::addr::{Addr, FlowId};
 use crate::drop_reason::DropReason;
 use crate::header::{BareTcpHeader, Dscp, Header, IpHeader, TcpHeader, Timestamps, Tos};
 use crate::packet::{MAX_TUNNELS, NONE, NewPacket, Packet, Side};
-use roamlab_engine::{Bytes, Time};
+use roamlab_engine::{Bytes, Time, prefetch_at};
 use std::ops::{Deref, Index, IndexMut};
 
 /// The only way to a packet. Not `Copy`, not `Clone`: its owner owns the packet.
@@ -187,6 +187,24 @@ impl PacketPool {
         packet.side = self.place_clear_side(header, packet.serial);
         self.sides[packet.side as usize].timestamps = Some(stamps);
         self.place(packet)
+    }
+
+    /// Brings a packet of a pending event into the cache.
+    #[inline(always)]
+    pub fn prefetch(&self, packet: Parked) {
+        prefetch_at(&self.slots, packet.0 as usize);
+    }
+
+    /// A packet of a pending event, to look at.
+    #[inline(always)]
+    pub fn parked(&self, packet: Parked) -> &Packet {
+        &self.slots[packet.0 as usize]
+    }
+
+    /// Brings the packet that waits behind this one into the cache, if one does.
+    #[inline(always)]
+    pub fn prefetch_behind(&self, packet: &PacketId) {
+        prefetch_at(&self.slots, self[packet].next as usize);
     }
 
     /// A copy of a packet, under its own serial number.

@@ -90,6 +90,15 @@ impl DropTail {
     fn has_room_for(&self, size: Bytes) -> bool {
         self.fifo.packets() < self.limit && self.fifo.bytes().0 + size.0 <= self.limit_bytes
     }
+
+    /// As [`enqueue`](QueueDisc::enqueue), of a packet without a code point.
+    #[inline(always)]
+    pub fn enqueue_unmarked(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
+        if !self.has_room_for(cx.pool[&packet].wire_size()) {
+            return cx.drop(packet, DropReason::QueueOverflow);
+        }
+        self.fifo.push_unmarked(packet, cx.pool);
+    }
 }
 
 impl QueueDisc for DropTail {

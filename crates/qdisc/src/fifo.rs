@@ -31,12 +31,17 @@ impl Fifo {
     /// Puts a packet at the tail.
     #[inline(always)]
     pub(crate) fn push(&mut self, packet: PacketId, pool: &mut PacketPool) {
-        let size = pool[&packet].wire_size().0;
-        self.bytes += size;
         if self.is_forwarded(&pool[&packet]) {
             self.forwarded += 1;
-            self.marked_bytes += size;
+            self.marked_bytes += pool[&packet].wire_size().0;
         }
+        self.push_unmarked(packet, pool);
+    }
+
+    /// The same of a packet without a code point.
+    #[inline(always)]
+    pub(crate) fn push_unmarked(&mut self, packet: PacketId, pool: &mut PacketPool) {
+        self.bytes += pool[&packet].wire_size().0;
         self.line.push(packet, pool);
     }
 

@@ -5,7 +5,7 @@ use crate::params::{Handshake, TcpParams};
 use crate::short_cut::ShortCut;
 use crate::timers::Timer;
 use crate::{Autotuning, QuickAcks, Segment, StampedAck};
-use roamlab_engine::{Bytes, Duration, Time};
+use roamlab_engine::{Bytes, Duration, Time, prefetch};
 use roamlab_packet::{AccEcnOption, BareTcpHeader, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
 use roamlab_packet::{Receipt, SeqSet};
 use std::collections::VecDeque;
@@ -141,6 +141,15 @@ impl TcpReceiver {
     #[must_use]
     pub fn anew(&self) -> TcpReceiver {
         TcpReceiver::new(Arc::clone(&self.params))
+    }
+
+    /// Brings what every segment in order reads into the cache.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        prefetch(&self.params);
+        prefetch(&self.delayed);
+        prefetch(&self.repeated);
+        prefetch(&self.outgoing);
     }
 
     /// A segment arrived. Copies and segments beyond a gap are acknowledged immediately, with a duplicate ACK.

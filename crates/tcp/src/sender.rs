@@ -9,7 +9,7 @@ use crate::timers::Timer;
 use roamlab_congestion::PathPolicy;
 use roamlab_congestion::{Feedback, NewPath};
 use roamlab_congestion::{SenderEvent, SenderEventKind, SenderVariables};
-use roamlab_engine::{Bytes, Duration, Time};
+use roamlab_engine::{Bytes, Duration, Time, prefetch};
 use roamlab_packet::{Ecn, TcpFlags, TcpHeader, Timestamps};
 use std::sync::Arc;
 
@@ -62,6 +62,14 @@ impl TcpSender {
     #[must_use]
     pub fn anew(&self) -> TcpSender {
         TcpSender::new(Arc::clone(&self.state.params), self.state.rtt.tick_phase())
+    }
+
+    /// Brings what every ACK reads into the cache.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        self.state.prefetch();
+        prefetch(&self.short_cut);
+        prefetch(&self.recovery);
     }
 
     /// The application offers `segments` more, or an unlimited backlog.
@@ -354,7 +362,7 @@ impl TcpSender {
     }
 
     /// When the sender has to be woken.
-    #[inline]
+    #[inline(always)]
     pub fn next_deadline(&self) -> Option<Time> {
         let state = &self.state;
         let timers = state.timer.earlier(&state.recovery_timer).earlier(&state.persist);

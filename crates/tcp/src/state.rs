@@ -11,7 +11,7 @@ use crate::sent_segments::{Delivered, SentSegments};
 use crate::timers::Timer;
 use roamlab_congestion::{CongestionControl, Pacer, Window};
 use roamlab_congestion::{SenderEvent, SenderEventKind};
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::{Duration, Time, prefetch};
 use roamlab_packet::TcpHeader;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -204,6 +204,21 @@ impl SendState {
             facts: VecDeque::with_capacity(1), // almost never more than one: 10^5 flows need the room
             params,
         }
+    }
+
+    /// Brings what every ACK reads into the cache.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        prefetch(&self.params);
+        prefetch(&self.una);
+        prefetch(&self.timer);
+        prefetch(&self.timed);
+        prefetch(&self.rtt);
+        prefetch(&self.recovery_point);
+        prefetch(&self.control);
+        prefetch(&self.sent_segments);
+        prefetch(&self.pacing);
+        prefetch(&self.facts);
     }
 
     /// The number of segments that may be outstanding.

@@ -175,6 +175,10 @@ pub struct StampedSegment {
 ///
 /// A transport without one leaves all as it is.
 pub trait StraightPath {
+    /// Brings what the next packet at the end on this side needs into the cache.
+    #[inline(always)]
+    fn prefetch(&self, _side: Side) {}
+
     /// The sender takes an ACK of new data and nothing else. `false`, and no change: it is one for
     /// [`deliver`](Endpoints::deliver). If it has taken it, [`take_quota`](Self::take_quota) comes next.
     #[inline(always)]

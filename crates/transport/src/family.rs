@@ -186,6 +186,11 @@ impl DerefMut for Transport {
 
 impl StraightPath for Transport {
     #[inline(always)]
+    fn prefetch(&self, side: Side) {
+        over!(self, ends => ends.prefetch(side));
+    }
+
+    #[inline(always)]
     fn on_bare_ack(&mut self, header: &BareTcpHeader, now: Time) -> bool {
         over!(self, ends => ends.on_bare_ack(header, now))
     }

@@ -104,6 +104,14 @@ impl Endpoints for Ends {
 
 impl StraightPath for Ends {
     #[inline(always)]
+    fn prefetch(&self, side: Side) {
+        match side {
+            Side::Sender => self.sender.prefetch(),
+            Side::Receiver => self.receiver.prefetch(),
+        }
+    }
+
+    #[inline(always)]
     fn on_bare_ack(&mut self, header: &BareTcpHeader, now: Time) -> bool {
         self.sender.on_bare_ack(header, now)
     }

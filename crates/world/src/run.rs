@@ -3,6 +3,7 @@
 pub(crate) mod branch;
 pub(crate) mod build;
 mod install;
+mod look_ahead;
 mod ns2;
 pub mod options;
 pub(crate) mod simulation;

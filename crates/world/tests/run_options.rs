@@ -1,4 +1,5 @@
-//! Run options change nothing in a run: memory limit, wanted tables, progress, capture; and estimates of a run.
+//! Run options change nothing in a run: memory limit, wanted tables, progress, capture, looking ahead; and estimates of a
+//! run.
 
 use roamlab_engine::Bytes;
 use roamlab_scenario::estimate;
@@ -82,6 +83,27 @@ fn estimates_are_upper_bounds_of_the_right_order() {
         assert!((events.get()..events.get() * 10).contains(&guess.events), "{guess:?} {}", events.get());
         let longer = scenario(&text.replacen("duration = \"", "duration = \"1", 1));
         assert!(estimate(&longer).memory > 2 * guess.memory, "{guess:?}");
+    }
+}
+
+#[test]
+fn looking_ahead_changes_no_table() {
+    let moves = HANDOVER.replace("duration = \"40 s\"", "duration = \"12 s\"");
+    let many = "[run]\nduration = \"200 ms\"\n\
+        [[links]]\nbetween = [\"s-0-0\", \"d-0-0\"]\nrate = \"50 Mbit/s\"\ndelay = \"10 ms\"\n\
+        [[topology]]\nkind = \"tree\"\nname = \"s\"\ndepth = 1\nfan_out = 40\n\
+        link = { rate = \"10 Mbit/s\", delay = \"1 ms\" }\n\
+        [[topology]]\nkind = \"tree\"\nname = \"d\"\ndepth = 1\nfan_out = 40\n\
+        link = { rate = \"10 Mbit/s\", delay = \"1 ms\" }\n\
+        [[flows]]\nname = \"f\"\ncount = 40\npath = [\"s-1-*\", \"d-1-*\"]\ntransport = { kind = \"KIND\" }\n\
+        app = { kind = \"ftp\", start_within = \"20 ms\" }\n";
+    let [tcp, quic] = ["tcp", "quic"].map(|kind| many.replace("KIND", kind));
+    for text in [moves, tcp, quic] {
+        let of = |look_ahead| {
+            let options = RunOptions { look_ahead: Some(look_ahead), ..RunOptions::default() };
+            tables(&text, &options).unwrap()
+        };
+        assert!(of(true) == of(false), "{text}");
     }
 }
 

@@ -26,7 +26,7 @@ _MODELS = {"roamlab-engine", "roamlab-packet", "roamlab-qdisc", "roamlab-traffic
     "roamlab-radio",
 }
 ALLOWED: dict[str, set[str]] = {
-    "roamlab-engine": {"libm", "rand_chacha", "rand_core", "sha2", "thiserror"} | _RECORDS,
+    "roamlab-engine": {"libm", "prefetch-index", "rand_chacha", "rand_core", "sha2", "thiserror"} | _RECORDS,
     "roamlab-packet": {"roamlab-engine", "serde"},
     "roamlab-qdisc": {"libm", "roamlab-engine", "roamlab-packet"} | _RECORDS,
     # Congestion control knows no transport, and QUIC knows no TCP.

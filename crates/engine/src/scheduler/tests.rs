@@ -63,7 +63,7 @@ fn random_distances_take_no_lanes() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         scheduler.push(at(now.as_nanos() + (state >> 40)), event);
     }
-    assert!(scheduler.used <= 2, "{} lanes", scheduler.used);
+    assert!(scheduler.tournament.used <= 2, "{} lanes", scheduler.tournament.used);
 }
 
 /// Every link of a network with two packet sizes: most events go through lanes.
@@ -77,7 +77,7 @@ fn repeated_distances_take_lanes() {
         scheduler.push(at(now.as_nanos() + distances[event % 6]), event);
     }
     assert_eq!(scheduler.heap.len(), 0);
-    assert!((6..=8).contains(&scheduler.used), "{} lanes", scheduler.used);
+    assert!((6..=8).contains(&scheduler.tournament.used), "{} lanes", scheduler.tournament.used);
     assert_eq!(scheduler.pending().count(), 60);
 }
 
@@ -85,12 +85,30 @@ fn repeated_distances_take_lanes() {
 #[test]
 fn lanes_may_be_empty_when_others_are_added() {
     let mut scheduler = EventScheduler::default();
-    while scheduler.used < MAX_LANES {
+    while scheduler.tournament.used < MAX_LANES {
         scheduler.add_lane(1);
     }
     scheduler.push(at(1), ());
     assert_eq!(scheduler.pop(), Some((at(1), ())));
     assert_eq!(scheduler.pop(), None);
+}
+
+#[test]
+fn what_is_ahead_in_a_lane_is_popped_soon() {
+    let mut scheduler = EventScheduler::default();
+    assert_eq!(scheduler.ahead(0), None);
+    let lane = scheduler.add_lane(100);
+    scheduler.lane_of[place_of(100)] = lane as u8;
+    (0..5).for_each(|event| {
+        scheduler.push(at(event + 100), event);
+        scheduler.now = (at(event + 1), 0);
+    });
+    for event in 0..5 {
+        assert_eq!((scheduler.ahead(0), scheduler.ahead(4)), (Some(&event), (event == 0).then_some(&4)));
+        assert_eq!(scheduler.pop(), Some((at(event + 100), event)));
+    }
+    scheduler.push_once(at(200), 0, 7);
+    assert_eq!(scheduler.ahead(0), None, "it is in the heap");
 }
 
 /// Distances, each with its own lane without an event: events at several of them are due at one time.
@@ -145,7 +163,7 @@ fn lanes_of_near_distances(gap: u64) -> (usize, usize) {
         let distance = if event % 9 == 8 { others(event / 9) } else { far(event) };
         scheduler.push(at(now.as_nanos() + distance), event);
     }
-    (scheduler.used, scheduler.heap.len())
+    (scheduler.tournament.used, scheduler.heap.len())
 }
 
 #[test]

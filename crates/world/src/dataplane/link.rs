@@ -15,8 +15,8 @@ use crate::dataplane::tx_queue::TxQueue;
 use crate::event::Event;
 use crate::ids::CellId;
 use crate::wifi::association::Associations;
-use roamlab_engine::{Bytes, Duration, Rate, Time};
-use roamlab_packet::{PacketId, Waiting};
+use roamlab_engine::{Bytes, Duration, Rate, Time, prefetch, prefetch_at};
+use roamlab_packet::{PacketId, PacketPool, Waiting};
 use roamlab_radio::{AnyMedium, LossProcess, RecordedTransmitter};
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, NodeId};
@@ -217,18 +217,20 @@ impl Links {
 
     /// Takes a packet in, and starts it if the link is idle. Every packet enters a link here.
     ///
-    /// The short cut: a plain packet at a plain link meets the transmitter and the queue, and nothing else.
+    /// The short cut: an ordinary packet at a plain link meets the transmitter and the queue, and nothing else.
     #[inline(always)]
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         let link = &mut self.hot[id.0 as usize];
-        if link.flags & flag::SLOW != 0 || !cx.pool[&packet].is_plain() {
+        if link.flags & flag::SLOW != 0 || !cx.pool[&packet].is_ordinary() {
             return self.enqueue_slow(id, packet, cx);
         }
         link.offered += 1;
-        match link.is_idle(cx) {
-            true => link.transmit(&mut self.cold, id, packet, Start::FromIdle, cx),
-            false => link.wait(&mut self.cold, id, packet, cx),
+        if link.is_idle(cx) {
+            return link.transmit(&mut self.cold, id, packet, Start::FromIdle, cx);
         }
+        let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
+        queue.enqueue_ordinary(id, packet, *rate, cx);
+        link.await_end(queue, id, cx);
     }
 
     /// The transmitter is free: the next packet starts, if one waits. Whether one did.
@@ -239,6 +241,42 @@ impl Links {
             return self.tx_done_slow(id, cx);
         }
         link.start_next(&mut self.cold, id, cx)
+    }
+
+    /// Brings what every step of a link reads into the cache.
+    #[inline(always)]
+    pub fn prefetch(&self, id: LinkId) {
+        prefetch_at(&self.hot, id.0 as usize);
+    }
+
+    /// Brings the queue of a link into the cache.
+    #[inline(always)]
+    pub fn prefetch_queue(&self, id: LinkId) {
+        if let Some(link) = self.cold.get(id.0 as usize) {
+            link.queue.prefetch();
+        }
+    }
+
+    /// Brings the first packet into the cache that waits for a link.
+    #[inline(always)]
+    pub fn prefetch_waiting(&self, id: LinkId, pool: &PacketPool) {
+        if let Some(packet) = self.cold[id.0 as usize].queue.head() {
+            prefetch(&pool[packet]);
+        }
+    }
+
+    /// The same of the packet behind it.
+    #[inline(always)]
+    pub fn prefetch_second(&self, id: LinkId, pool: &PacketPool) {
+        if let Some(packet) = self.cold[id.0 as usize].queue.head() {
+            pool.prefetch_behind(packet);
+        }
+    }
+
+    /// The node where a link ends that lists no packets in flight.
+    #[inline(always)]
+    pub fn end(&self, id: LinkId) -> NodeId {
+        NodeId(self.hot[id.0 as usize].to)
     }
 
     /// The packet of a pending arrival has arrived: the node where it is.
@@ -253,11 +291,9 @@ impl Links {
 /// The steps of a plain packet. `cold` has the rest of all links: it is looked into only where a step needs it.
 #[expect(clippy::ptr_arg, reason = "a slice of all links would be made for each packet, and few need it")]
 impl HotLink {
-    /// Passes a packet to the queue of a busy link.
+    /// A packet has entered the queue of a busy link: what waits asks for the end of the transmission.
     #[inline(always)]
-    fn wait(&mut self, cold: &mut Vec<Link>, id: LinkId, packet: PacketId, cx: &mut Context) {
-        let Link { queue, rate, .. } = &mut cold[id.0 as usize];
-        queue.enqueue(id, packet, *rate, cx);
+    fn await_end(&mut self, queue: &TxQueue, id: LinkId, cx: &mut Context) {
         if self.transmitter == Transmitter::Busy {
             self.schedule_end_if(queue.packets() > 0, id, cx);
         }
@@ -290,7 +326,8 @@ impl HotLink {
             0 => cold[id.0 as usize].own_transmission_time(id, &packet, start, cx),
             ns => Duration::from_nanos(cx.pool[&packet].wire_size().0 * u64::from(ns)),
         };
-        self.busy += transmission;
+        // It sends one packet at a time, so this is at most `end`, and needs no test of overflow.
+        self.busy = Duration::from_nanos(self.busy.as_nanos() + transmission.as_nanos());
         self.end = cx.now + transmission;
         self.transmitter = Transmitter::Busy;
         // The arrival's place comes before the end's, as in ns-2: over no distance at all, a packet arrives and only then is
@@ -308,11 +345,9 @@ impl HotLink {
     /// True if nothing is being sent any more.
     #[inline(always)]
     fn is_idle(&self, cx: &Context) -> bool {
-        match self.transmitter {
-            Transmitter::Idle => true,
-            Transmitter::Busy => cx.scheduler.is_past(self.end, self.insertion),
-            Transmitter::BusyWithEvent => false,
-        }
+        let is_past = cx.scheduler.is_past(self.end, self.insertion);
+        debug_assert!(is_past || self.transmitter != Transmitter::Idle, "idle before its end");
+        self.transmitter != Transmitter::BusyWithEvent && is_past
     }
 
     /// As [`schedule_end`](Self::schedule_end), if a packet (`waits`) or signalling waits for the end.

@@ -29,6 +29,8 @@ mod holding;
 mod ip;
 mod slow_path;
 
+pub use ip::PlainInput;
+
 /// Treatment of a mark that comes from outside.
 #[derive(Clone, Debug)]
 pub struct Policer {
@@ -266,6 +268,18 @@ impl Network {
                 self.routes.mark_special(home);
             }
         }
+    }
+
+    /// The links, whose records events read.
+    #[inline(always)]
+    pub fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// The static routes.
+    #[inline(always)]
+    pub fn routes(&self) -> &StaticRoutes {
+        &self.routes
     }
 
     /// A link has put its packet on the wire and may take the next; whether there was one.

@@ -1,7 +1,7 @@
 //! Routes: static routes, which are shortest paths, and host routes that mobility protocols set.
 
 use crate::ids::{AgentIndex, DomainId};
-use roamlab_engine::Duration;
+use roamlab_engine::{Duration, prefetch_at};
 use roamlab_mobility::Via;
 use roamlab_packet::Addr;
 use roamlab_record::cause::CauseId;
@@ -309,6 +309,17 @@ impl StaticRoutes {
         let to = if dst.is_mobile() { self.home(dst)?.0 as usize } else { dst.number() };
         let link = *self.rows.get((entry & !ROW) as usize + to)?;
         (link != NOWHERE).then_some(LinkId(link))
+    }
+
+    /// Brings what [`link`](Self::link) reads into the cache.
+    #[inline(always)]
+    pub fn prefetch(&self, node: NodeId, dst: Addr) {
+        prefetch_at(&self.from, node.0 as usize);
+        if let Some(&entry) = self.from.get(node.0 as usize)
+            && entry & ROW != 0
+        {
+            prefetch_at(&self.rows, (entry & !SPECIAL & !ROW) as usize + dst.number());
+        }
     }
 
     /// True if the shortest path is all that packets need at a node.

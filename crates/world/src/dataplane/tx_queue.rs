@@ -1,7 +1,7 @@
 //! The queue of a link: one queue of any discipline, or a queue for each host behind an air-link scheduler.
 
 use crate::context::Context;
-use roamlab_engine::{Bytes, Rate, Time};
+use roamlab_engine::{Bytes, Rate, Time, prefetch};
 use roamlab_packet::{Addr, Ecn, PacketId};
 use roamlab_qdisc::{Matching, Qdisc, QdiscCx, QueueDisc};
 use roamlab_radio::CellScheduler;
@@ -28,8 +28,16 @@ impl Queue {
     }
 
     /// Packets dropped by the discipline are lost.
+    #[inline(always)]
     fn settle(&mut self, id: LinkId, cx: &mut Context) {
-        if !self.moved.is_empty() && !cx.dropped.is_empty() {
+        if !cx.dropped.is_empty() {
+            self.settle_drops(id, cx);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_drops(&mut self, id: LinkId, cx: &mut Context) {
+        if !self.moved.is_empty() {
             // The packets that are lost had a share in filling the queue.
             let before = self.moved.clone();
             let lost: Vec<Addr> = moved_hosts(cx.dropped.iter().map(|(packet, _)| packet), cx);
@@ -65,7 +73,7 @@ impl Queue {
         let next = self.qdisc.dequeue(&mut qdisc_cx(rate, now, cx));
         self.settle(id, cx);
         if let Some(packet) = &next {
-            if cx.pool[packet].is_moved() {
+            if !self.moved.is_empty() && cx.pool[packet].is_moved() {
                 self.forget(cx.mobile_end(packet));
             }
             self.sample(id, cx);
@@ -124,20 +132,70 @@ pub enum TxQueue {
 }
 
 impl TxQueue {
+    /// As [`enqueue`](Self::enqueue), of an ordinary packet. Drop-tail is the discipline of most links, so its call is
+    /// inlined.
+    #[inline(always)]
+    pub fn enqueue_ordinary(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Context) {
+        if let TxQueue::Shared(Queue { qdisc: Qdisc::DropTail(queue), recorded: false, moved }) = self
+            && moved.is_empty()
+        {
+            queue.enqueue_unmarked(packet, &mut qdisc_cx(rate, cx.now, cx));
+            return cx.settle_drops(Location::Link(id), &[]);
+        }
+        self.enqueue(id, packet, rate, cx);
+    }
+
     /// Takes a packet in, or loses it; `id` is the link's, `rate` that of a shared queue.
     #[inline(always)]
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Context) {
-        // Drop-tail is the discipline of most links, so the call is inlined.
-        if let TxQueue::Shared(Queue { recorded: false, qdisc: Qdisc::DropTail(queue), moved }) = self
-            && moved.is_empty()
-            && !cx.pool[&packet].is_moved()
-        {
-            queue.enqueue(packet, &mut qdisc_cx(rate, cx.now, cx));
-            return cx.settle_drops(Location::Link(id), &[]);
-        }
         match self {
             TxQueue::Shared(queue) => queue.enqueue(id, packet, rate, cx),
             TxQueue::Bearers(bearers) => bearers.enqueue(packet, cx),
+        }
+    }
+
+    /// A packet enters for an idle link; what is sent, if anything. `fell_idle`: when the link fell idle, if the queue does
+    /// not know.
+    #[inline(always)]
+    pub fn pass(
+        &mut self,
+        id: LinkId,
+        packet: PacketId,
+        (fell_idle, rate): (Option<Time>, Rate),
+        cx: &mut Context,
+    ) -> Option<PacketId> {
+        match self {
+            TxQueue::Shared(queue) => {
+                let waited = fell_idle.and_then(|end| queue.dequeue(id, end, rate, cx));
+                debug_assert!(waited.is_none(), "a packet waited and no event was set");
+                queue.enqueue(id, packet, rate, cx);
+                queue.dequeue(id, cx.now, rate, cx)
+            }
+            TxQueue::Bearers(bearers) => {
+                let waited = fell_idle.and_then(|end| bearers.dequeue(end, cx));
+                debug_assert!(waited.is_none(), "a packet waited and no event was set");
+                bearers.enqueue(packet, cx);
+                bearers.dequeue(cx.now, cx)
+            }
+        }
+    }
+
+    /// Brings a queue into the cache.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        prefetch(self);
+        if let TxQueue::Shared(Queue { qdisc, moved, .. }) = self {
+            prefetch(qdisc);
+            prefetch(moved);
+        }
+    }
+
+    /// The packet that waits first, if all wait in one queue.
+    #[inline(always)]
+    pub fn head(&self) -> Option<&PacketId> {
+        match self {
+            TxQueue::Shared(queue) => queue.qdisc.head(),
+            TxQueue::Bearers(_) => None,
         }
     }
 
@@ -160,7 +218,7 @@ impl TxQueue {
         rate: Rate,
         cx: &mut Context,
     ) -> (Option<PacketId>, usize) {
-        if let TxQueue::Shared(Queue { recorded: false, qdisc: Qdisc::DropTail(queue), moved }) = self
+        if let TxQueue::Shared(Queue { qdisc: Qdisc::DropTail(queue), recorded: false, moved }) = self
             && moved.is_empty()
         {
             let next = queue.dequeue(&mut qdisc_cx(rate, now, cx));

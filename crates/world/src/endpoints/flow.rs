@@ -2,13 +2,13 @@
 
 use crate::endpoints::timeouts::Timeouts;
 use crate::endpoints::units::Units;
-use roamlab_engine::Time;
+use roamlab_engine::{Time, prefetch, prefetch_at};
 use roamlab_packet::{Addr, Dscp, Ecn, IpHeader, Tos};
 use roamlab_record::capture::FlowHeaders;
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{NodeId, Side};
 use roamlab_traffic::App;
-use roamlab_transport::Transport;
+use roamlab_transport::{StraightPath, Transport};
 
 /// How an end of a flow is woken.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -117,6 +117,13 @@ impl Arrivals {
     /// Reserves room for exactly this number of flows.
     const ROOM: usize = 64;
 
+    /// Brings the place of the next arrival into the cache.
+    #[inline(always)]
+    fn prefetch(&self) {
+        let is_full = self.recent.len() == Arrivals::MEMORY;
+        prefetch_at(&self.recent, if is_full { self.oldest } else { self.recent.len() });
+    }
+
     /// How many packets sent later have arrived before this one.
     #[inline(always)]
     fn note(&mut self, serial: u64) -> u32 {
@@ -169,6 +176,29 @@ impl Flow {
             timeouts: Timeouts::default(),
             units: None,
             arrivals: Arrivals::default(),
+        }
+    }
+
+    /// Brings what a delivery reads into the cache, except the ends.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.here);
+        prefetch(&self.transport);
+        self.wakes.iter().for_each(prefetch);
+        prefetch(&self.addresses);
+        prefetch(&self.timeouts);
+        prefetch(&self.units);
+        prefetch(&self.stats.sent);
+        prefetch(&self.stats.last_delivery);
+        prefetch(&self.arrivals);
+    }
+
+    /// The same of the end on this side, when the flow is in the cache.
+    #[inline(always)]
+    pub(crate) fn prefetch_end(&self, side: Side) {
+        self.transport.prefetch(side);
+        if side == Side::Receiver {
+            self.arrivals.prefetch();
         }
     }
 

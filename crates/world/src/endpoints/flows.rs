@@ -68,6 +68,12 @@ impl Flows {
         }
     }
 
+    /// The flow with this number, if there is one.
+    #[inline(always)]
+    pub fn get(&self, flow: FlowId) -> Option<&Flow> {
+        self.flows.get(flow.0 as usize)
+    }
+
     /// The flows, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Flow> {
         self.flows.iter()

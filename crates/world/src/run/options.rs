@@ -39,6 +39,8 @@ pub struct RunOptions<'a> {
     pub tables: Option<&'a [String]>,
     /// Receiver of long tables in pieces, so that memory does not hold them; `None`: none.
     pub stream: Option<Stream<'a>>,
+    /// Prefetch what the next events read; `None`: while nodes and packets are many. It changes no result.
+    pub look_ahead: Option<bool>,
     /// Nodes and links, by their names, whose packets are captured: the tables `frames` and `frame_bytes`.
     pub capture: Option<&'a [String]>,
 }
@@ -55,7 +57,14 @@ pub struct Stream<'a> {
 
 impl Default for RunOptions<'_> {
     fn default() -> Self {
-        RunOptions { keep_going: &|_| true, memory: None, tables: None, stream: None, capture: None }
+        RunOptions {
+            keep_going: &|_| true,
+            memory: None,
+            tables: None,
+            stream: None,
+            look_ahead: None,
+            capture: None,
+        }
     }
 }
 

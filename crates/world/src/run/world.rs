@@ -5,7 +5,7 @@
 
 use crate::context::{Announcement, Context};
 use crate::control::Agents;
-use crate::dataplane::network::{LocalDelivery, Network};
+use crate::dataplane::network::{LocalDelivery, Network, PlainInput};
 use crate::endpoints::flows::{Carrier, Flows};
 use crate::event::Event;
 use crate::notices::PendingNotice;
@@ -125,7 +125,9 @@ impl World {
         let mut at_this_instant = 0;
         loop {
             let before = self.planes.cx.now;
-            let happened = self.run_events(end)?;
+            let looks_ahead = options.look_ahead.unwrap_or_else(|| self.is_large());
+            let happened =
+                if looks_ahead { self.run_events::<true>(end)? } else { self.run_events::<false>(end)? };
             if happened < EVENTS_BETWEEN_LOOKS || !self.may_go_on(options)? {
                 return Ok(());
             }
@@ -136,13 +138,18 @@ impl World {
         }
     }
 
-    /// Lets a number of events happen, or fewer if no more are due until `end`; how many did.
-    fn run_events(&mut self, end: Time) -> Result<u64, LawViolation> {
+    /// Lets a number of events happen, or fewer if no more are due until `end`; how many did. It is compiled twice, so that
+    /// small networks do without the test whether to look ahead. Both in one function would share the registers.
+    #[inline(never)]
+    fn run_events<const LOOKS_AHEAD: bool>(&mut self, end: Time) -> Result<u64, LawViolation> {
         let mut left = EVENTS_BETWEEN_LOOKS;
         // Counted together: those that are left are subtracted.
         self.events += left;
         while left > 0 && self.planes.cx.scheduler.is_due(end) {
             left -= 1;
+            if LOOKS_AHEAD {
+                self.look_ahead();
+            }
             let (time, event) = self.planes.cx.scheduler.pop_due();
             self.planes.cx.now = time;
             self.dispatch(event);
@@ -183,9 +190,15 @@ impl World {
             }
             Event::Arrival { link, packet } => {
                 self.packet_hops += 1;
-                let Planes { cx, network, agents } = &mut self.planes;
-                let local = network.arrive(link, packet.retrieve(), agents, cx);
-                self.deliver_locally(local);
+                let Planes { cx, network, .. } = &mut self.planes;
+                match network.arrive(link, packet.retrieve(), cx) {
+                    (_, PlainInput::Forwarded) => {}
+                    (node, PlainInput::Data(packet)) => {
+                        self.flows.deliver(node, packet, &mut self.planes);
+                        self.tell_flows();
+                    }
+                    (node, PlainInput::Other(packet)) => self.arrive_slow(link, node, packet),
+                }
             }
             Event::TrackedArrival { link } => self.arrive_tracked(link),
             other => {
@@ -241,6 +254,14 @@ impl World {
                 PendingNotice::PathNotice(number, row) => self.flows.tell(number, row, &mut self.planes),
             }
         }
+    }
+
+    /// A packet arrives that the short cuts of IP input do not take.
+    #[inline(never)]
+    fn arrive_slow(&mut self, link: LinkId, node: NodeId, packet: PacketId) {
+        let Planes { cx, network, agents } = &mut self.planes;
+        let local = network.ip_input_slow(node, packet, link, agents, cx);
+        self.deliver_locally(local);
     }
 
     /// The first packet in flight on a link arrives. An agent that waits until the air is clear of it is

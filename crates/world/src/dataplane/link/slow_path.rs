@@ -1,6 +1,6 @@
 //! The slow path of a link: forced events, signalling that overtakes, queues that an idle link asks, traces.
 
-use super::{Link, Links, Start, Transmitter, flag};
+use super::{HotLink, Link, Links, Start, Transmitter, flag};
 use crate::context::Context;
 use crate::dataplane::forced::{ForcedEvent, forced_event};
 use crate::event::Event;
@@ -74,14 +74,16 @@ impl Links {
         let link = &mut self.hot[id.0 as usize];
         link.offered += 1;
         if !link.is_idle(cx) {
-            return link.wait(&mut self.cold, id, packet, cx);
+            let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
+            queue.enqueue(id, packet, *rate, cx);
+            return link.await_end(queue, id, cx);
         }
-        let next = match self.hot(id).flags & flag::QUEUE {
+        let next = match link.flags & flag::QUEUE {
             0 => Some(packet),
-            _ => self.pass_queue(id, packet, cx),
+            _ => link.pass_queue(&mut self.cold[id.0 as usize], id, packet, cx),
         };
         if let Some(packet) = next {
-            self.hot[id.0 as usize].transmit(&mut self.cold, id, packet, Start::FromIdle, cx);
+            link.transmit(&mut self.cold, id, packet, Start::FromIdle, cx);
         }
     }
 
@@ -126,18 +128,6 @@ impl Links {
         }
     }
 
-    /// A packet finds the link idle and passes its queue; what is sent, if anything.
-    #[inline(always)]
-    fn pass_queue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) -> Option<PacketId> {
-        if self[id].queue.can_bypass(cx.pool[&packet].wire_size()) {
-            return Some(packet);
-        }
-        self.fall_idle(id, cx);
-        let Link { queue, rate, .. } = &mut self[id];
-        queue.enqueue(id, packet, *rate, cx);
-        queue.dequeue(id, cx.now, *rate, cx).0
-    }
-
     /// A transmission has ended that is traced, or for which signalling waits. The signalling is next.
     #[inline(never)]
     pub(super) fn tx_done_slow(&mut self, id: LinkId, cx: &mut Context) -> bool {
@@ -160,17 +150,39 @@ impl Links {
         true
     }
 
+    /// See [`HotLink::fall_idle`].
+    pub(super) fn fall_idle(&mut self, id: LinkId, cx: &mut Context) {
+        let (link, cold) = (&mut self.hot[id.0 as usize], &mut self.cold[id.0 as usize]);
+        link.fall_idle(cold, id, cx);
+    }
+}
+
+impl HotLink {
+    /// A packet finds the link idle and passes its queue; what is sent, if anything.
+    #[inline(always)]
+    fn pass_queue(
+        &mut self,
+        cold: &mut Link,
+        id: LinkId,
+        packet: PacketId,
+        cx: &mut Context,
+    ) -> Option<PacketId> {
+        if cold.queue.can_bypass(cx.pool[&packet].wire_size()) {
+            return Some(packet);
+        }
+        let fell_idle = (self.transmitter != Transmitter::Idle).then_some(self.end);
+        self.transmitter = Transmitter::Idle;
+        cold.queue.pass(id, packet, (fell_idle, cold.rate), cx)
+    }
+
     /// If a transmission has ended with nothing waiting: the queue learns that the link fell idle then.
     #[inline(always)]
-    pub(super) fn fall_idle(&mut self, id: LinkId, cx: &mut Context) {
-        let link = &mut self.hot[id.0 as usize];
-        if link.transmitter == Transmitter::Idle {
-            return;
+    fn fall_idle(&mut self, cold: &mut Link, id: LinkId, cx: &mut Context) {
+        if self.transmitter != Transmitter::Idle {
+            self.transmitter = Transmitter::Idle;
+            let (waiting, _) = cold.next(id, self.end, cx);
+            debug_assert!(waiting.is_none(), "{}: a packet waited and no event was set", cold.name);
         }
-        link.transmitter = Transmitter::Idle;
-        let end = link.end;
-        let (waiting, _) = self[id].next(id, end, cx);
-        debug_assert!(waiting.is_none(), "{}: a packet waited and no event was set", self[id].name);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Arrivals: a packet at the far end of a link, as layer 2 sees it. A received packet is passed to IP input.
 
-use super::ip::Origin;
+use super::ip::{Origin, PlainInput};
 use super::{Listener, LocalDelivery, Network};
 use crate::context::Context;
 use crate::dataplane::link::{End, InFlight, Link};
@@ -13,18 +13,12 @@ use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, Location, NodeId};
 
 impl Network {
-    /// A packet arrives over a link that does not list its packets in flight: such a link is always up, and no end of it
-    /// moves.
+    /// A packet arrives at a node over a link that does not list its packets in flight: such a link is always up, and no end
+    /// of it moves. The short cuts take it, or [`ip_input_slow`](Self::ip_input_slow) has to.
     #[inline(always)]
-    pub fn arrive(
-        &mut self,
-        link: LinkId,
-        packet: PacketId,
-        listener: &mut impl Listener,
-        cx: &mut Context,
-    ) -> LocalDelivery {
+    pub fn arrive(&mut self, link: LinkId, packet: PacketId, cx: &mut Context) -> (NodeId, PlainInput) {
         let node = self.links.complete_arrival(link);
-        self.ip_input(node, packet, link, listener, cx)
+        (node, self.ip_input_plain(node, packet, cx))
     }
 
     /// A packet arrives over a link that lists its packets in flight. It is lost if the link is down or its receiver does

@@ -32,6 +32,16 @@ impl Origin {
     }
 }
 
+/// Result of the short cuts of IP input for a packet.
+pub enum PlainInput {
+    /// It is on its way to the next node, and nothing else has happened.
+    Forwarded,
+    /// It is data for this node.
+    Data(PacketId),
+    /// It is one for the other path.
+    Other(PacketId),
+}
+
 /// Where a packet goes from a node.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum NextHop {
@@ -48,10 +58,7 @@ pub(super) enum NextHop {
 }
 
 impl Network {
-    /// A packet arrives at a node over a link. Every packet enters a node here.
-    ///
-    /// There are two short cuts. A packet with a direct link is forwarded over it. Plain data at its destination is
-    /// delivered: it needs neither policing nor a notice to agents, except where an agent inspects packets.
+    /// A packet arrives at a node over a link.
     #[inline(always)]
     pub(super) fn ip_input(
         &mut self,
@@ -61,6 +68,18 @@ impl Network {
         listener: &mut impl Listener,
         cx: &mut Context,
     ) -> LocalDelivery {
+        match self.ip_input_plain(node, packet, cx) {
+            PlainInput::Forwarded => LocalDelivery::Nothing,
+            PlainInput::Data(packet) => LocalDelivery::Data(node, packet),
+            PlainInput::Other(packet) => self.ip_input_slow(node, packet, link, listener, cx),
+        }
+    }
+
+    /// The short cuts of IP input. Every packet enters a node here. A packet with a direct link is forwarded over it. Plain
+    /// data at its destination is delivered: it needs neither policing nor a notice to agents, except where an agent
+    /// inspects packets.
+    #[inline(always)]
+    pub(super) fn ip_input_plain(&mut self, node: NodeId, packet: PacketId, cx: &mut Context) -> PlainInput {
         let arriving = &cx.pool[&packet];
         let IpHeader { dst, ttl, .. } = arriving.header;
         if dst.number() != node.0 as usize {
@@ -69,20 +88,20 @@ impl Network {
             {
                 cx.pool[&packet].header.ttl = ttl - 1;
                 self.links.enqueue(next, packet, cx);
-                return LocalDelivery::Nothing;
+                return PlainInput::Forwarded;
             }
         } else if arriving.tunnels() == 0 && !arriving.is_signal() {
             let inspects = || arriving.has_code_point() || self.nodes[node].inspects_packets;
             if self.routes.is_plain(node) || !inspects() {
-                return LocalDelivery::Data(node, packet);
+                return PlainInput::Data(packet);
             }
         }
-        self.ip_input_slow(node, packet, link, listener, cx)
+        PlainInput::Other(packet)
     }
 
     /// IP input of any packet at any node: it is policed, and leaves the tunnels that end here.
     #[inline(never)]
-    fn ip_input_slow(
+    pub fn ip_input_slow(
         &mut self,
         node: NodeId,
         packet: PacketId,

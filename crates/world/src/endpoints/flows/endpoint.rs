@@ -136,8 +136,7 @@ impl Flows {
         if let Some((header, size)) = ack {
             state.emit_bare(flow, Side::Receiver, &header, size, net);
         }
-        let event = Event::Endpoint { flow, side: Side::Receiver };
-        set_wake(&mut state.wakes[1], deadline, event, net.cx());
+        set_wake(&mut state.wakes[1], deadline, (flow, Side::Receiver), net.cx());
     }
 
     /// The same of a segment with timestamps alone.
@@ -151,8 +150,7 @@ impl Flows {
         if let Some(segment) = ack {
             state.emit_stamped(flow, Side::Receiver, &segment, net);
         }
-        let event = Event::Endpoint { flow, side: Side::Receiver };
-        set_wake(&mut state.wakes[1], deadline, event, net.cx());
+        set_wake(&mut state.wakes[1], deadline, (flow, Side::Receiver), net.cx());
     }
 
     /// Takes the next segment in order into the totals and into the record.
@@ -190,8 +188,7 @@ impl Flows {
             state
         };
         let deadline = state.transport.end_quota(net.cx().now);
-        let event = Event::Endpoint { flow, side: Side::Sender };
-        set_wake(&mut state.wakes[0], deadline, event, net.cx());
+        set_wake(&mut state.wakes[0], deadline, (flow, Side::Sender), net.cx());
     }
 
     /// The same of a sender whose segments have timestamps; `by_ack`: not because the wait of pacing is over.
@@ -213,8 +210,7 @@ impl Flows {
             state
         };
         let deadline = state.transport.end_stamped(by_ack, has_sent, now);
-        let event = Event::Endpoint { flow, side: Side::Sender };
-        set_wake(&mut state.wakes[0], deadline, event, net.cx());
+        set_wake(&mut state.wakes[0], deadline, (flow, Side::Sender), net.cx());
     }
 
     /// A receiver takes a packet.
@@ -355,7 +351,7 @@ impl Flows {
         let state = &mut self.flows[flow as usize];
         let deadline = state.transport.deadline(side);
         let wake = &mut state.wakes[side.index()];
-        set_wake(wake, deadline, Event::Endpoint { flow, side }, cx);
+        set_wake(wake, deadline, (flow, side), cx);
     }
 }
 
@@ -433,22 +429,22 @@ impl Flow {
 /// then: of a paced sender the retransmission timer. Among what happens at one time a deadline has the place of the moment
 /// when it was set, as if it had been an event from then on.
 #[inline(always)]
-fn set_wake(wake: &mut Wake, deadline: Option<Time>, event: Event, cx: &mut Context) {
+fn set_wake(wake: &mut Wake, deadline: Option<Time>, end: (u32, Side), cx: &mut Context) {
     let Some(deadline) = deadline else { return wake.deadline = Time::MAX };
     if deadline != wake.deadline {
         (wake.deadline, wake.place) = (deadline, cx.scheduler.reserve());
     }
     if deadline < wake.armed {
-        arm_earlier(wake, deadline, event, cx);
+        arm_earlier(wake, deadline, end, cx);
     }
 }
 
 /// Sets a wake-up that comes before the one that is set. Most deadlines only move to later.
 #[inline(never)]
-fn arm_earlier(wake: &mut Wake, deadline: Time, event: Event, cx: &mut Context) {
+fn arm_earlier(wake: &mut Wake, deadline: Time, (flow, side): (u32, Side), cx: &mut Context) {
     wake.later = wake.later.min(wake.armed);
     wake.armed = deadline.max(cx.now);
-    cx.scheduler.push_once(wake.armed, wake.place, event);
+    cx.scheduler.push_once(wake.armed, wake.place, Event::Endpoint { flow, side });
 }
 
 /// Takes a data packet that has left the network into the totals of its flow and into the record.
