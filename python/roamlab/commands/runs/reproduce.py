@@ -76,13 +76,7 @@ def command(
     from roamlab.statistics import claims
 
     if paper == "all":
-        if option := _only_one_paper(explore, fit, settings, blocks):
-            raise BadInput(
-                option,
-                "one paper is searched at a time",
-                expected="with it a paper's name",
-                remedy=f"`roamlab reproduce {papers.names()[0]} --explore`, or `roamlab reproduce all` alone",
-            )
+        _check_all(explore, fit, settings, blocks)
         _all(out or Path("out/all"), store, runs, threads or processors(), as_json)
         return
     if paper not in papers.names():
@@ -102,7 +96,7 @@ def command(
             found = reproducing.reproduce(paper, session)
             claims.write_json(found.claims, draft / "claims.json", found.robustness)
         else:
-            found, data, told = _searched(paper, mode, session, settings, blocks)
+            found, data, summary = _searched(paper, mode, session, settings, blocks)
             (draft / f"{mode}.json").write_text(robustness.text(data), encoding="utf-8")
             if mode == "explored":
                 robustness.keep(paper, data, store)
@@ -114,20 +108,28 @@ def command(
         return
     if mode == "claims":
         console().print(*claims.terminal_tables(found.claims))
-        if told := claims.remarks(found.claims):
-            say(told)
+        if remarks := claims.remarks(found.claims):
+            say(remarks)
         say(f"{claims.tally(found.claims)}.")
         say("Under which other interpretations of the paper each claim holds: see the report.")
     else:
-        say(told)
+        say(summary)
     say(f"report: {page}")
 
 
-def _only_one_paper(explore: bool, fit: bool, settings: int | None, blocks: int | None) -> str:
-    """The option that needs the name of one paper, if one is given."""
-    if fit or blocks is not None:
-        return "--fit" if fit else "--blocks"
-    return "--explore" if explore or settings is not None else ""
+def _check_all(explore: bool, fit: bool, settings: int | None, blocks: int | None) -> None:
+    """Raises `BadInput` for an option that needs the name of one paper."""
+    from roamlab import papers
+    from roamlab.base.errors import BadInput
+
+    if not (explore or fit or settings is not None or blocks is not None):
+        return
+    raise BadInput(
+        "--fit" if fit else "--blocks" if blocks is not None else "--explore",
+        "one paper is searched at a time",
+        expected="with it a paper's name",
+        remedy=f"`roamlab reproduce {papers.names()[0]} --explore`, or `roamlab reproduce all` alone",
+    )
 
 
 def _mode(
