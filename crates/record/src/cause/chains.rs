@@ -1,9 +1,9 @@
 //! The rows of a run, and the state by which the row that led to something is found.
 
-use super::{Cause, CauseId, Causes, CurrentCause, Kind, data_seq, segment};
+use super::{Cause, CauseId, Causes, CurrentCause, Kind, data_seq, follows_from_move, is_root, segment};
 use crate::ids::{LinkId, Location};
 use roamlab_engine::Time;
-use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
+use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet};
 use std::collections::BTreeMap;
 
 /// Lost messages that are looked at for one timer.
@@ -312,7 +312,7 @@ mod tests {
     use super::*;
     use crate::ids::NodeId;
     use roamlab_engine::{Bytes, Duration};
-    use roamlab_packet::{IpHeader, PacketPool, TcpHeader, Tos};
+    use roamlab_packet::{IpHeader, PacketPool, TcpFlags, TcpHeader, Tos};
 
     const FLOW: FlowId = FlowId(0);
 

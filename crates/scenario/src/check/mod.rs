@@ -243,14 +243,49 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
     Ok(())
 }
 
+/// All nodes that may be the end of a flow.
+fn ends_of_flows<'a>(scenario: &'a Scenario, routers: &BTreeSet<&'a str>) -> impl Iterator<Item = &'a str> {
+    let base_stations = scenario.cells.keys().map(String::as_str);
+    let hosts = scenario.hosts.iter().map(|host| host.name.as_str());
+    routers.iter().copied().chain(base_stations).chain(hosts)
+}
+
+/// Refuses ends of a flow that do not exist, or are one node.
+fn check_path(
+    scenario: &Scenario,
+    flow: &FlowSpec,
+    (routers, nodes): (&BTreeSet<&str>, &FxHashSet<&str>),
+    field: &impl Fn(&str) -> String,
+) -> Result<(), Problem> {
+    for (end, name) in flow.path.iter().enumerate() {
+        if !nodes.contains(name.as_str()) {
+            if flow.count.is_none() && is_pattern(name) {
+                let problem = Problem::at(
+                    field(&format!("path[{end}]")),
+                    format!("expected a node, got the pattern \"{name}\""),
+                );
+                return Err(problem.help("write `count` too, for example `count = 10`, or a node"));
+            }
+            let problem = Problem::at(field(&format!("path[{end}]")), format!("there is no node \"{name}\""));
+            let is_group = ends_of_flows(scenario, routers).any(|end| end == crate::names::member(name, 0));
+            let all = match is_group {
+                true => format!(", or `count` for a flow with each, and \"{name}-*\" here"),
+                false => String::new(),
+            };
+            return Err(problem.help(known_value(name, ends_of_flows(scenario, routers)) + &all));
+        }
+    }
+    if flow.path[0] == flow.path[1] {
+        let problem =
+            Problem::at(field("path"), format!("expected two nodes, got \"{}\" twice", flow.path[0]));
+        return Err(problem.help("write two different names"));
+    }
+    Ok(())
+}
+
 fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
     let mut names = FxHashSet::default();
-    let ends = || {
-        let base_stations = scenario.cells.keys().map(String::as_str);
-        let hosts = scenario.hosts.iter().map(|host| host.name.as_str());
-        routers.iter().copied().chain(base_stations).chain(hosts)
-    };
-    let nodes: FxHashSet<&str> = ends().collect();
+    let nodes: FxHashSet<&str> = ends_of_flows(scenario, routers).collect();
     for (index, flow) in scenario.flows.iter().enumerate() {
         let field = |part: &str| format!("flows[{index}].{part}");
         check_name(&flow.name, || field("name"))?;
@@ -262,30 +297,7 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
             let problem = Problem::at(field("name"), format!("there is another flow \"{}\"", flow.name));
             return Err(problem.help("give each flow a name of its own"));
         }
-        for (end, name) in flow.path.iter().enumerate() {
-            if !nodes.contains(name.as_str()) {
-                if flow.count.is_none() && is_pattern(name) {
-                    let problem = Problem::at(
-                        field(&format!("path[{end}]")),
-                        format!("expected a node, got the pattern \"{name}\""),
-                    );
-                    return Err(problem.help("write `count` too, for example `count = 10`, or a node"));
-                }
-                let problem =
-                    Problem::at(field(&format!("path[{end}]")), format!("there is no node \"{name}\""));
-                let is_group = ends().any(|end| end == crate::names::member(name, 0));
-                let all = match is_group {
-                    true => format!(", or `count` for a flow with each, and \"{name}-*\" here"),
-                    false => String::new(),
-                };
-                return Err(problem.help(known_value(name, ends()) + &all));
-            }
-        }
-        if flow.path[0] == flow.path[1] {
-            let problem =
-                Problem::at(field("path"), format!("expected two nodes, got \"{}\" twice", flow.path[0]));
-            return Err(problem.help("write two different names"));
-        }
+        check_path(scenario, flow, (routers, &nodes), &field)?;
         if flow.dscp.0 > 63 {
             let problem = Problem::at(
                 field("dscp"),

@@ -116,7 +116,7 @@ impl Draw {
     pub fn new(number: u64) -> Draw {
         let mut rng = Rng::named(3, number, "combinations");
         let mut below = |end: usize| (rng.uniform() * end as f64) as usize;
-        let mut row = ROWS[below(ROWS.len())];
+        let row = ROWS[below(ROWS.len())];
         let tcp = row.transport == "tcp";
         let (profile, recovery) = profile_and_recovery(&row, &mut below);
         let trouble = TROUBLES[below(TROUBLES.len())];
@@ -137,8 +137,7 @@ impl Draw {
         let product = rate * rtt / 8.0 / wire;
         // An AQM measures the time of packets in the queue: on a path of few or slow ones that is the time of one packet.
         let fits = product >= 10.0 && rtt <= INTERVAL && wire * 8.0 / rate < 0.002;
-        let chosen = (wants_aqm && fits && tcp).then_some(aqm);
-        let queue = queue(&row, chosen, ecn);
+        let queue = queue(&row, (wants_aqm && fits && tcp).then_some(aqm), ecn);
         ecn &= profile != "ns2-2001" || row.control != "vegas";
         let limit = (product * between(1.0, 3.0)).ceil().max(10.0);
         let (loss, late) = loss_and_delay(trouble, rtt, &mut between);
@@ -169,9 +168,8 @@ impl Draw {
             draw.choose(&choices);
         }
         if row.control == "vegas" && matches!(trouble, Trouble::Move(_)) {
-            row.law = Law::TwoSegments(STALE);
+            draw.row.law = Law::TwoSegments(STALE);
         }
-        draw.row = row;
         draw.plan(&mut between);
         draw
     }

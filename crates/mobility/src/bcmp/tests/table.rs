@@ -443,8 +443,8 @@ fn access_router_table(params: &Params) -> String {
     table(router.into(), &states, &access_router_inputs())
 }
 
-/// What may happen to an access router in any state.
-fn access_router_inputs() -> [(&'static str, u64, Input<Message>); 31] {
+/// Inputs of an access router in any state.
+fn access_router_inputs() -> [(&'static str, Time, Input<Message>); 31] {
     let notify = |from, millis| hear(from, millis, Kind::Notify);
     let response = |millis| hear(ANCHOR, millis, Kind::LoginResponse { session: session(1) });
     let logout = |number| Kind::Logout { session: session(number) };
