@@ -127,7 +127,7 @@ impl TcpParams {
         }
     }
 
-    /// What the profiles of the RFCs and of ns-2 share, without extensions that they turn on.
+    /// Values that the profiles of the RFCs and of ns-2 share; each of them lists the others.
     fn basic(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
         let (recovery, congestion_control) = variant.parts();
         TcpParams {

@@ -77,7 +77,7 @@ impl TcpSpec {
             params.ecn = self.ecn.unwrap_or(true);
         }
         if params.recovery == RecoveryKind::Rack {
-            // It goes by SACK, and has a detection of spurious retransmissions of its own.
+            // It uses SACK, and has its own detection of spurious retransmissions.
             params.sack_blocks = self.sack_blocks.unwrap_or(4);
             params.dsack = rules.dsack.unwrap_or(true);
             params.spurious_detection = self.spurious_detection.unwrap_or(params.undo_of_rack());

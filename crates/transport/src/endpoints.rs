@@ -173,7 +173,7 @@ pub struct StampedSegment {
 /// The straight path of ends whose segments mostly have no options, or timestamps alone: an input that is the expected one,
 /// while nothing unusual is in progress, takes few instructions. Every result is that of the other path.
 ///
-/// A transport without one leaves all as it is.
+/// A transport without one changes nothing.
 pub trait StraightPath {
     /// The sender takes an ACK of new data and nothing else. `false`, and no change: it is one for
     /// [`deliver`](Endpoints::deliver). If it has taken it, [`take_quota`](Self::take_quota) comes next.

@@ -1,4 +1,4 @@
-//! What a sender does with a new path: it validates the other end's new address (RFC 9000 §8.2, §9), takes its own
+//! New paths of a sender: it validates the other end's new address (RFC 9000 §8.2, §9), takes its own
 //! one, and follows the policy of a notice.
 
 use super::{Handshake, QuicSender};

@@ -1,4 +1,4 @@
-//! Warnings of hosts that measure: conditions that hold too late or too early, cells out of coverage, ways that lead nowhere.
+//! Warnings of hosts that measure: conditions that hold too late or too early, cells out of coverage, ways that end before any cell.
 
 use super::mobility::{at, fields_of, time};
 use crate::problem::{Problem, quoted_key};
@@ -151,7 +151,7 @@ fn long_scans(scenario: &Scenario) -> Vec<Vec<Problem>> {
         && takes >= end
     {
         let message =
-            format!("{missed} beacons take {takes}, and the run ends at {end}: no host misses so many");
+            format!("{missed} beacons take {takes}, and the run ends at {end}: no host misses as many");
         let problem = Problem::at("radio.missed_beacons", message);
         found.push(vec![problem.help("write a smaller number, for example 3")]);
     }
@@ -186,7 +186,7 @@ fn fast_fading(scenario: &Scenario) -> Option<Vec<Problem>> {
     (fades <= period).then(|| fields.into_iter().map(warn).collect())
 }
 
-/// Trajectories of which the run sees less than half, and hosts that stay at the first point of theirs.
+/// Trajectories of which the run sees less than half, and hosts that stay at their first point.
 fn unfinished_trajectories(scenario: &Scenario) -> Vec<Problem> {
     let end = scenario.run.duration;
     let warn = |(index, host): (usize, &HostSpec)| {

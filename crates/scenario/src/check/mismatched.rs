@@ -40,7 +40,7 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
     found
 }
 
-/// What tunnels and signalling have, where there is no protocol with either.
+/// Fields of tunnels and signalling, where there is no protocol with either.
 fn unused_tunnels(scenario: &Scenario) -> Vec<Vec<Problem>> {
     if scenario.mobility.is_some() {
         return useless_tunnels(scenario);
@@ -58,7 +58,7 @@ fn unused_tunnels(scenario: &Scenario) -> Vec<Vec<Problem>> {
     fields.into_iter().filter(|field| !signals || *field != "signalling_priority").map(warn).collect()
 }
 
-/// What tunnels have, where no protocol has one that reads it.
+/// Fields of tunnels, where no protocol has one that reads it.
 fn useless_tunnels(scenario: &Scenario) -> Vec<Vec<Problem>> {
     let warn = |field: &str, message: &str, help: &str| {
         vec![Problem::at(format!("network.{field}"), message).help(format!("{help}, or leave this out"))]
@@ -118,7 +118,7 @@ fn of_protocols(scenario: &Scenario) -> Vec<Vec<Problem>> {
         let is = |field: &str, value: &str| fields.pointer(field).is_some_and(|own| own == value);
         if is("/trigger/by", "none") && is("/buffer/at", "new") && !is("/buffer/limit", "0 pkt") {
             let message =
-                "no handover is told before it comes: no packet is at the new base station before the host";
+                "no handover is announced before it comes: no packet is at the new base station before the host";
             let help = "write `trigger = { by = \"source\" }`, or `buffer.at = \"old\"`, or leave this out";
             let of = ["limit", "drop", "flush", "longest_wait"];
             found.push(
@@ -139,7 +139,7 @@ fn of_protocols(scenario: &Scenario) -> Vec<Vec<Problem>> {
         }
         found.extend(sets_without_a_cell(scenario, &table, &fields).filter(|_| told));
         if !reads {
-            let message = "no queue of the network goes by the mark of forwarded packets";
+            let message = "no queue of the network uses the mark of forwarded packets";
             let help = "write a queue that does, for example `{ kind = \"mblue\" }`, or leave this out";
             let of = ["mark", "buffer.mark"];
             found.push(
@@ -171,7 +171,7 @@ fn sets_without_a_cell(scenario: &Scenario, table: &str, fields: &Value) -> Opti
     let pair = handovers().next().filter(|_| !handovers().any(has))?;
     let (from, to) = (&pair[0].cell, &pair[1].cell);
     let message = format!(
-        "a host changes from \"{from}\" to \"{to}\", and no set has the cell that a host goes to: nobody else is told"
+        "a host changes from \"{from}\" to \"{to}\", and no set has the cell that a host goes to: no other base station is notified"
     );
     let problem = Problem::at(format!("{table}.trigger.sets"), message);
     Some(vec![problem.help(format!("write `{from} = [\"{to}\"]`, or leave this out"))])
@@ -194,12 +194,12 @@ fn code_points(scenario: &Scenario) -> BTreeSet<u64> {
     marks.chain(own).collect()
 }
 
-/// Whether a sender of the scenario hears of congestion by marks.
+/// True if a sender of the scenario is notified of congestion by marks.
 fn hears_marks(scenario: &Scenario) -> bool {
     scenario.flows.iter().any(|flow| flow.transport.may_use_ecn(scenario.profiles()))
 }
 
-/// Whether a flow's packets may have ECT(1): our Prague, or any control of the kernel.
+/// True if a flow's packets may have ECT(1): our Prague, or any control of the kernel.
 fn has_l4s(scenario: &Scenario) -> bool {
     scenario.flows.iter().any(|flow| flow.transport.may_send_ect1(scenario.profiles()))
 }
@@ -207,7 +207,7 @@ fn has_l4s(scenario: &Scenario) -> bool {
 /// The largest IP datagram.
 const LARGEST_PACKET: u64 = 65_535;
 
-/// Whether a discipline goes by the code points of packets.
+/// True if a discipline uses the code points of packets.
 fn goes_by_code_points(queue: &Value) -> bool {
     match queue.get("spare_forwarded").map(|spares| *spares == true) {
         Some(spares) => spares,
@@ -215,7 +215,7 @@ fn goes_by_code_points(queue: &Value) -> bool {
     }
 }
 
-/// Queues that look for marks which no packet has, or that mark packets of flows which do not hear of it.
+/// Queues that look for marks which no packet has, or that mark packets of flows which do not react to marks.
 fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
     let code_points = code_points(scenario);
     let hears = hears_marks(scenario);
@@ -317,7 +317,7 @@ impl WrittenQueue<'_> {
             let message =
                 "no flow of this scenario sends L4S packets, ECT(1): none enters the low-latency queue";
             let help = "write `variant = \"prague\"` in the `transport` of a flow, or leave this out";
-            // What is of the low-latency queue, or of both together.
+            // Fields of the low-latency queue, or of both together.
             let fields = ["step", "coupling", "classic_share", "drop_on_overload"];
             found.push(fields.iter().map(|field| problem(field, message, help)).collect());
         }
@@ -346,7 +346,7 @@ impl WrittenQueue<'_> {
             && bytes.0 >= u64::from(packets.0) * LARGEST_PACKET
         {
             let message = format!(
-                "{packets} of {LARGEST_PACKET} B have less: the queue is full before it has so many bytes"
+                "{packets} of {LARGEST_PACKET} B have less: the queue is full before it has as many bytes"
             );
             found.push(vec![problem("limit_bytes", &message, "write less, or a larger `limit`")]);
         }

@@ -86,7 +86,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether a run of the scenario can have this seed.
+/// True if a run of the scenario can have this seed.
 pub fn check_seed(scenario: &Scenario, seed: u64) -> Result<(), Problem> {
     let largest = scenario.run.random_numbers.largest_seed();
     if scenario.run.random_numbers == RandomNumbers::Chacha || (1..=largest).contains(&seed) {
@@ -188,7 +188,7 @@ fn check_cells(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
     Ok(())
 }
 
-/// What to write where a node of the wired network is expected.
+/// The help where a node of the wired network is expected.
 fn node_help(scenario: &Scenario, wanted: &str, routers: &BTreeSet<&str>) -> String {
     let nodes = || routers.iter().map(|name| format!("\"{name}\"")).take(40).collect::<Vec<_>>().join(", ");
     let is_host = scenario.hosts.iter().any(|host| host.name == wanted);
@@ -208,7 +208,7 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
         let taken = routers.contains(host.name.as_str()) || scenario.cells.contains_key(&host.name);
         if taken || !names.insert(&host.name) {
             let problem = Problem::at(field("name"), format!("the name \"{}\" is taken", host.name));
-            return Err(problem.help("give the host a name of its own"));
+            return Err(problem.help("give the host its own name"));
         }
         if !routers.contains(host.home.as_str()) {
             let problem = Problem::at(field("home"), format!("there is no node \"{}\"", host.home));
@@ -295,7 +295,7 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
         }
         if !names.insert(&flow.name) {
             let problem = Problem::at(field("name"), format!("there is another flow \"{}\"", flow.name));
-            return Err(problem.help("give each flow a name of its own"));
+            return Err(problem.help("give each flow its own name"));
         }
         check_path(scenario, flow, (routers, &nodes), &field)?;
         if flow.dscp.0 > 63 {

@@ -1,4 +1,4 @@
-//! Warnings of what is written and changes nothing: hosts that no protocol knows, moves that lead nowhere, faults on messages
+//! Warnings of what is written and changes nothing: hosts that no protocol knows, moves that change nothing, faults on messages
 //! that no part sends, changes to what is there already.
 
 use super::queues::{marks, queues};
@@ -57,7 +57,7 @@ fn unwatched_hosts(scenario: &Scenario) -> Vec<Problem> {
     let ends: FxHashSet<&str> =
         scenario.flows.iter().flat_map(|flow| flow.path.iter().map(String::as_str)).collect();
     if !scenario.hosts.iter().any(|host| ends.contains(host.name.as_str())) {
-        return Vec::new(); // `unused_parts` says so
+        return Vec::new(); // `unused_parts` reports it
     }
     let firsts: Vec<usize> = match scenario.origins.hosts.as_slice() {
         [] => (0..scenario.hosts.len()).collect(),
@@ -193,7 +193,7 @@ fn texts(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Whether some protocol follows the host, in this cell if one is given.
+/// True if some protocol follows the host, in this cell if one is given.
 fn is_followed(scenario: &Scenario, host: &str, cell: Option<&str>) -> bool {
     scenario.protocols().any(|(_, spec)| {
         let domain = spec.domain();
@@ -240,7 +240,7 @@ fn unknown_hosts(scenario: &Scenario) -> Vec<Problem> {
     found
 }
 
-/// Moves that lead nowhere: no cell at all, the cell where the host is, one that it enters behind the end of the run.
+/// Moves that change nothing: no cell at all, the cell where the host is, one that it enters behind the end of the run.
 fn idle_moves(scenario: &Scenario) -> Vec<Problem> {
     let end = scenario.run.duration;
     let mut found = Vec::new();
@@ -337,7 +337,7 @@ fn lone_members(written: Option<&serde_json::Value>) -> Vec<Problem> {
     }
     found
 }
-/// Whether a written plan has a cell of this name.
+/// True if a written plan has a cell of this name.
 fn goes_to(plan: &serde_json::Value, cell: &str) -> bool {
     let listed = plan.get("cells").and_then(|cells| cells.as_array()).filter(|cells| !cells.is_empty());
     listed.is_none_or(|cells| {
@@ -447,7 +447,7 @@ fn unsent_messages(scenario: &Scenario) -> Vec<Problem> {
     unsent.map(warning).collect()
 }
 
-/// What a link is at some moment.
+/// State of a link at some moment.
 struct State {
     values: [Option<String>; 5],
 }
@@ -462,7 +462,7 @@ impl State {
         State { values: [rate(There), rate(Back), delay(There), delay(Back), Some("true".into())] }
     }
 
-    /// What a change writes, each way.
+    /// Fields that a change writes, each way.
     fn written(change: &ChangeSpec) -> [Option<String>; 5] {
         let rate = change.rate.map(|rate| rate.to_string());
         let delay = change.delay.map(|delay| delay.to_string());

@@ -29,7 +29,7 @@ pub fn queues(scenario: &Scenario) -> Vec<(String, Option<&QueueSpec>)> {
     queues
 }
 
-/// Whether a queue marks packets with congestion.
+/// True if a queue marks packets with congestion.
 pub fn marks(queue: &QueueSpec) -> bool {
     const NEVER: [&str; 6] = ["droptail", "head-drop", "mblue", "mred", "fq", "rlc"];
     let Ok(fields) = serde_json::to_value(queue) else { return true };

@@ -24,7 +24,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     found
 }
 
-/// What a flow writes that its run cannot use.
+/// Fields of a flow that its run cannot use.
 fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &FlowSpec) -> Vec<Problem> {
     let end = scenario.run.duration;
     let mut found = Vec::new();
@@ -58,7 +58,7 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
         && lowest > widest
     {
         let message = format!(
-            "the lowest quality needs {lowest}, and the network gives an end of this flow at most {widest}: the film stalls for ever"
+            "the lowest quality needs {lowest}, and the network gives an end of this flow at most {widest}: the film stalls permanently"
         );
         warn("app.rates", message, "write a lower rate first");
     }
@@ -266,7 +266,7 @@ fn unused_queues(scenario: &Scenario) -> Vec<Problem> {
     found
 }
 
-/// Thresholds of 802.11 that no frame exceeds, but for the one that the standard writes for "never".
+/// Thresholds of 802.11 that no frame exceeds, except the one that the standard writes for "never".
 fn unused_rts(scenario: &Scenario) -> Vec<Problem> {
     const NEVER: Bytes = Bytes(2347); // dot11RTSThreshold's default
     const ADDED: u64 = 36; // MAC header, check sequence, LLC and SNAP
@@ -320,7 +320,7 @@ fn overlapping_channels(scenario: &Scenario) -> Vec<Problem> {
     found
 }
 
-/// Whether a host may change its cell.
+/// True if a host may change its cell.
 pub fn moves(host: &HostSpec) -> bool {
     host.plan.is_some() || host.stays().len() > 1
 }

@@ -26,7 +26,7 @@ pub(super) fn check(params: &TcpParams) -> Result<(), SpecError> {
     check_times(params)
 }
 
-/// What a recovery and a congestion control have to do with each other.
+/// Recoveries that do not serve the congestion control.
 fn check_recovery(params: &TcpParams) -> Result<(), SpecError> {
     let (name, usual) = match params.congestion_control {
         CongestionControlSpec::Bbr(_) => ("bbr", "`recovery = \"rfc6675\"` or `recovery = \"rack\"`"),
@@ -49,7 +49,7 @@ fn check_recovery(params: &TcpParams) -> Result<(), SpecError> {
         _ => "a recovery without SACK does not know",
     };
     let text = format!(
-        "the congestion control \"{name}\" goes by what is delivered, which {reason}: write {usual}, or leave it out"
+        "the congestion control \"{name}\" uses what is delivered, which {reason}: write {usual}, or leave it out"
     );
     Err(("recovery", text))
 }
@@ -147,7 +147,7 @@ fn check_ecn(params: &TcpParams) -> Result<(), SpecError> {
 
 fn check_accecn(params: &TcpParams) -> Result<(), SpecError> {
     if params.congestion_control.properties().needs_accecn && !params.accecn {
-        let text = "the congestion control \"prague\" goes by the number of marked segments; write true, or leave it out";
+        let text = "the congestion control \"prague\" uses the number of marked segments; write true, or leave it out";
         return Err(("accecn", text.into()));
     }
     if params.accecn && !params.ecn {

@@ -5,7 +5,7 @@ use crate::params::*;
 use crate::profiles::TcpProfile;
 use roamlab_congestion::CongestionControlSpec;
 
-/// What reads a parameter, and what to write for that.
+/// The reader of a parameter, and what to write for that.
 type Reader = (&'static str, &'static str);
 const REDUCES: Reader =
     ("only the recoveries \"rack\" and \"rfc6675\" reduce the window in proportion", "`recovery = \"rack\"`");
@@ -26,14 +26,14 @@ const HALVES: Reader = (
 );
 const ANNOUNCES: Reader = ("the receivers of ns-2's profiles announce no window", "the profile \"rfc\"");
 const TICKS: Reader =
-    ("ns-2's profiles count round trips in ticks, by a rule of their own", "the profile \"rfc\"");
+    ("ns-2's profiles count round trips in ticks, by their own rule", "the profile \"rfc\"");
 const RAISED: Reader = ("the timer never runs for less than `min_rto`", "a smaller `min_rto` too");
 const WINDOW: Reader = ("`window` is no larger", "a larger `window` too");
 const NO_RESTART: Reader =
     ("only a congestion control without a model of the path reduces the window after idle", "");
 const RESTARTS: Reader =
     ("only `slow_start_restart` reduces the window after idle", "`slow_start_restart = true`");
-const PACES: Reader = ("its congestion control paces by itself", "another congestion control");
+const PACES: Reader = ("its congestion control paces anyway", "another congestion control");
 
 /// A parameter: true if it is written, true if it is read, its name, and its reader.
 type Row = (bool, bool, &'static str, Reader);
@@ -51,7 +51,7 @@ impl TcpSpec {
         unread.map(|(_, _, name, (reader, write))| (name, reader, write)).collect()
     }
 
-    /// What only some loss recoveries read.
+    /// Parameters that only some loss recoveries read.
     fn of_recovery(&self, profile: &TcpProfile, params: &TcpParams) -> [Row; 12] {
         use RecoveryKind::*;
         let recovers_by = |kinds: &[RecoveryKind]| kinds.contains(&params.recovery);
@@ -85,7 +85,7 @@ impl TcpSpec {
         ]
     }
 
-    /// What only some congestion controls, options and clocks read.
+    /// Parameters that only some congestion controls, options and clocks read.
     fn of_others(&self, profile: &TcpProfile, params: &TcpParams) -> [Row; 16] {
         let is_model = matches!(
             params.congestion_control,

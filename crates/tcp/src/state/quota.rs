@@ -119,7 +119,7 @@ impl SendState {
     }
 
     /// One above the highest segment that the receiver takes.
-    fn receiver_end(&self) -> u32 {
+    pub(super) fn receiver_end(&self) -> u32 {
         self.una.saturating_add(self.params.window.0).min(self.peer_end)
     }
 

@@ -60,7 +60,7 @@ pub fn twin(run: &Run) -> Twin {
     Twin { text: toml::to_string(&scenario).expect("a TOML document"), bottleneck }
 }
 
-/// The flows of a run. Between two `ends` each has links of its rate to nodes of its own.
+/// The flows of a run. Between two `ends` each has links of its rate to its own nodes.
 fn flows(run: &Run, ends: Option<(&str, &str, u64)>, links: &mut Vec<Value>) -> Vec<Value> {
     let mut flows = Vec::new();
     for number in 0..run.params.flows {

@@ -68,7 +68,6 @@ def command(
     import json
 
     from roamlab import papers
-    from roamlab.base.errors import BadInput, did_you_mean
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.papers import reproducing, robustness
     from roamlab.running.ensemble import processors
@@ -79,13 +78,7 @@ def command(
         _check_all(explore, fit, settings, blocks)
         _all(out or Path("out/all"), store, runs, threads or processors(), as_json)
         return
-    if paper not in papers.names():
-        raise BadInput(
-            f"paper {paper!r}",
-            "there is no such reproduction",
-            expected=f"one of: all, {', '.join(papers.names())}",
-            remedy=did_you_mean(paper, papers.names(), "`roamlab list` shows what can be named"),
-        )
+    _check_paper(paper)
     mode = _mode(paper, (explore, fit, blocks), settings, apart=runs is not None and not blocks)
     out = out or Path("out") / (f"{paper}-{mode}" if mode != "claims" else paper)
     refuse_foreign(out, store)
@@ -115,6 +108,20 @@ def command(
     else:
         say(summary)
     say(f"report: {page}")
+
+
+def _check_paper(paper: str) -> None:
+    """Raises `BadInput` if there is no reproduction of this name."""
+    from roamlab import papers
+    from roamlab.base.errors import BadInput, did_you_mean
+
+    if paper not in papers.names():
+        raise BadInput(
+            f"paper {paper!r}",
+            "there is no such reproduction",
+            expected=f"one of: all, {', '.join(papers.names())}",
+            remedy=did_you_mean(paper, papers.names(), "`roamlab list` shows what can be named"),
+        )
 
 
 def _check_all(explore: bool, fit: bool, settings: int | None, blocks: int | None) -> None:

@@ -396,19 +396,19 @@ fn home_agent() -> String {
     table(HomeAgent::new(AGENT, &Global::default()).into(), &states, &inputs)
 }
 
-fn prepare_request(millis: u64, to: Addr) -> Input<Message> {
+fn prepare_request(millis: u64, to: Addr) -> Input {
     hear(HOST, millis, Kind::PrepareRequest { to })
 }
 
-fn prepare(millis: u64) -> Input<Message> {
+fn prepare(millis: u64) -> Input {
     hear(THERE, millis, Kind::Prepare)
 }
 
-fn prepare_acknowledge(from: Addr, millis: u64) -> Input<Message> {
+fn prepare_acknowledge(from: Addr, millis: u64) -> Input {
     hear(from, millis, Kind::PrepareAcknowledge)
 }
 
-fn path_acknowledge(millis: u64, known: bool) -> Input<Message> {
+fn path_acknowledge(millis: u64, known: bool) -> Input {
     hear(ANCHOR, millis, Kind::PathAcknowledge { known })
 }
 
@@ -444,7 +444,7 @@ fn access_router_table(params: &Params) -> String {
 }
 
 /// Inputs of an access router in any state.
-fn access_router_inputs() -> [(&'static str, Time, Input<Message>); 31] {
+fn access_router_inputs() -> [(&'static str, Time, Input); 31] {
     let notify = |from, millis| hear(from, millis, Kind::Notify);
     let response = |millis| hear(ANCHOR, millis, Kind::LoginResponse { session: session(1) });
     let logout = |number| Kind::Logout { session: session(number) };

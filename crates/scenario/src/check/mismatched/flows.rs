@@ -6,7 +6,7 @@ use crate::problem::Problem;
 use crate::schema::{FlowSpec, Scenario};
 use roamlab_traffic::AppSpec;
 
-/// Code points that no queue goes by, and films whose player never asks for the best quality.
+/// Code points that no queue uses, and films whose player never asks for the best quality.
 pub(super) fn of_flows(scenario: &Scenario) -> Vec<Vec<Problem>> {
     let values = queues(scenario).into_iter().filter_map(|(_, queue)| serde_json::to_value(queue?).ok());
     let sorted = values.into_iter().any(|queue| goes_by_code_points(&queue));
@@ -18,7 +18,7 @@ pub(super) fn of_flows(scenario: &Scenario) -> Vec<Vec<Problem>> {
         let at = |part: &str| format!("flows[{index}].{part}");
         if flow.dscp.0 != 0 && !sorted && !marks.contains(&flow.dscp.0) {
             let message =
-                "no queue of the network goes by code points: these packets are treated as all others are";
+                "no queue of the network uses code points: these packets are treated as all others are";
             let help = "write a queue that does, for example `{ kind = \"cake\" }`, or leave this out";
             found.push(vec![Problem::at(at("dscp"), message).help(help)]);
         }
@@ -40,7 +40,7 @@ fn of_app(flow: &FlowSpec, at: impl Fn(&str) -> String) -> Vec<Vec<Problem>> {
     {
         let problem = Problem::at(
             at("app.intra_factor"),
-            "with `intra_every = 1` all frames are alike: none is larger",
+            "with `intra_every = 1` all frames have one size: none is larger",
         );
         found.push(vec![problem.help("write a larger `intra_every`, or leave this out")]);
     }
@@ -67,7 +67,7 @@ fn of_app(flow: &FlowSpec, at: impl Fn(&str) -> String) -> Vec<Vec<Problem>> {
 fn unreached_quality(flow: &FlowSpec, at: impl Fn(&str) -> String) -> Option<Vec<Problem>> {
     let AppSpec::Dash(film) = &flow.app else { return None };
     let full = film.reservoir + film.cushion;
-    // What is asked for fills the buffer up to a segment below its end at the latest.
+    // Requested segments fill the buffer up to a segment below its end at the latest.
     let most = film.buffer.saturating_sub(film.segment);
     if film.rates.len() <= 1 || most >= full {
         return None;

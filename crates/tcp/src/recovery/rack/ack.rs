@@ -1,4 +1,4 @@
-//! What an ACK does once it is in the record: it may undo a cut, find losses, begin or end a recovery, and move the
+//! Effects of an ACK that has been entered in the record: it may undo a cut, find losses, begin or end a recovery, and move the
 //! window.
 
 use super::record::{Marks, News};
@@ -84,7 +84,7 @@ impl Rack {
         self.undo.note(news);
     }
 
-    fn undoes(&self, state: &SendState) -> bool {
+    pub(super) fn undoes(&self, state: &SendState) -> bool {
         state.params.undoes_cuts()
     }
 
@@ -143,7 +143,7 @@ impl Rack {
     }
 
     /// The window of an ACK in a recovery.
-    fn reduce(&mut self, state: &mut SendState, delivered: u32, safe: bool) {
+    pub(super) fn reduce(&mut self, state: &mut SendState, delivered: u32, safe: bool) {
         if state.params.reduction != Reduction::Immediate {
             let in_flight = self.record.in_flight(state);
             state.reduce_by_prr(&mut self.prr, delivered, in_flight, safe);
