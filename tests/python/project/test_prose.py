@@ -48,6 +48,12 @@ def test_a_phrase_is_found_with_advice(tmp_path: Path, phrase: str, advice: str)
     assert any(advice in what for _, what in _found(tmp_path, phrase))
 
 
+def test_an_entry_of_the_changelog_may_be_a_list(tmp_path: Path) -> None:
+    assert not _found(tmp_path, f"- New: {FITS}; {FITS}.", "CHANGELOG.md")
+    assert _found(tmp_path, f"- New: {LONG}; {FITS}.", "CHANGELOG.md")
+    assert _found(tmp_path, f"- New: {FITS}; {FITS}.")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -99,7 +99,7 @@ impl Agents {
     }
 
     /// Effect of the scenario's faults on the message of this name about this host.
-    fn fault_action(&mut self, concerned: (&str, Option<Addr>)) -> Option<FaultAction> {
+    pub(super) fn fault_action(&mut self, concerned: (&str, Option<Addr>)) -> Option<FaultAction> {
         self.faults.iter_mut().filter_map(|fault| fault.apply(concerned)).last()
     }
 
