@@ -16,7 +16,6 @@ mod echoes;
 mod window;
 
 use accurate::{Accurate, Agreed};
-use window::window_shift;
 
 /// Bytes of one SACK block (RFC 2018 §3).
 const SACK_BLOCK_SIZE: u64 = 8;
@@ -101,7 +100,7 @@ impl TcpReceiver {
             quick_acks: params.has_quick_acks().then(|| Box::new(QuickAcks::new(&params))),
             autotuning: params.receive_autotuning.then(|| Box::new(Autotuning::new(&params))),
             accurate: params.accecn.then(|| Box::new(Accurate::default())),
-            shift: window_shift(&params).map(|shift| shift as u8),
+            shift: TcpReceiver::shift_for(&params).map(|shift| shift as u8),
             syn_due: false,
             without_ecn: false,
             fin: None,

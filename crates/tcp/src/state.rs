@@ -22,8 +22,6 @@ mod new_path;
 mod quota;
 mod reports;
 
-pub(crate) use quota::SendQuota;
-
 /// The cause of the last reduction of the window.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum LastReduction {
@@ -37,6 +35,19 @@ pub(crate) enum LastReduction {
     Timeout,
     /// An echo of congestion.
     Ecn,
+}
+
+/// The send quota: how much new data the latest input permits.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum SendQuota {
+    /// None.
+    Nothing,
+    /// One segment beyond the window per duplicate ACK (RFC 3042).
+    LimitedTransmit,
+    /// All segments that the window allows, up to this number.
+    Window(u32),
+    /// This number of new segments, independently of cwnd (RFC 5682 §2.1 step 2).
+    Beyond(u32),
 }
 
 /// The state of a sender that all recoveries share. The fields that every ACK uses come first, next to each other.

@@ -10,13 +10,15 @@ use crate::control::messages::Content;
 use crate::dataplane::network::{Done, Listener, Network};
 use crate::event::Event;
 use crate::ids::{AgentIndex, CellId, DomainId, HostAtAgent};
-use roamlab_engine::Time;
+use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::{
     Action, Input, L2Trigger, Message, MobilityAction, MobilityAgent, MobilityInput, Prediction,
 };
-use roamlab_packet::{Addr, PacketId, Waiting};
+use roamlab_packet::{Addr, FlowId, IpHeader, MessageId, Packet, PacketId, Tos, Waiting};
+use roamlab_radio::Management;
+use roamlab_record::Signal;
 use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
-use roamlab_record::ids::{Location, NodeId};
+use roamlab_record::ids::{LinkId, Location, NodeId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -26,8 +28,6 @@ pub(crate) mod messages;
 mod motion;
 mod signalling;
 
-pub(crate) use signalling::{Outgoing, Way, receive};
-
 /// Part of an alternative that replaces the protocols of a run.
 #[derive(Clone, Debug)]
 pub struct Alternative {
@@ -35,6 +35,15 @@ pub struct Alternative {
     pub machines: Vec<Vec<MobilityAgent>>,
     /// Its predictions.
     pub predictions: Vec<Prediction>,
+}
+
+/// The way that a signalling message takes.
+#[derive(Copy, Clone, Debug)]
+pub enum Way {
+    /// By the routes of the node that sends it; its domain, if it has one.
+    Routed(NodeId, Option<DomainId>),
+    /// Over this link.
+    Link(LinkId),
 }
 
 /// Driver of the mobility agents, and their pending inputs. The agents themselves are at their nodes.
@@ -442,6 +451,63 @@ fn arm(node: NodeId, net: &mut Network, cx: &mut Context) {
         wake_ups.push(deadline);
         cx.scheduler.push(deadline, Event::Agent { node });
     }
+}
+
+/// A signalling message that is being sent.
+pub struct Outgoing {
+    /// The node that sends it.
+    pub from: NodeId,
+    /// Source and destination.
+    pub addresses: (Addr, Addr),
+    /// The mobile host concerned.
+    pub host: Option<Addr>,
+    /// Its size.
+    pub size: Bytes,
+    /// Its content.
+    pub content: Content,
+}
+
+/// Makes the packet of a message, and records the message; its number, and the packet.
+fn send(
+    Outgoing { from, addresses, host, size, content }: Outgoing,
+    cx: &mut Context,
+) -> (MessageId, PacketId) {
+    let (source, destination) = addresses;
+    let message = content.name();
+    let (in_band, is_frame, for_all) = match &content {
+        Content::Agent(_, message) => (message.in_band(), false, false),
+        Content::Frame(frame) => (false, true, frame.kind == Management::ProbeRequest),
+        Content::PathChange(_) => (true, false, false), // as an option of an acknowledgement it waits where data waits
+    };
+    let id = cx.messages.send(content);
+    let header = IpHeader::new(source, destination, Tos::default());
+    let packet = Packet::make(FlowId::CONTROL, header, size, cx.now, id);
+    let packet = if is_frame { packet.management(for_all) } else { packet.in_band(in_band) };
+    let packet = cx.pool.create(packet);
+    let serial = cx.pool[&packet].serial;
+    let cause = cx.probes.causes.message(cx.now, message, (Location::Node(from), host), serial);
+    let (sent_ns, size_bytes, id_row) = (cx.now, size.0, id.0);
+    cx.probes.sent(Signal {
+        id: id_row,
+        message,
+        host,
+        source,
+        destination,
+        size_bytes,
+        sent_ns,
+        arrived_ns: -1,
+        serial,
+        cause,
+    });
+    (id, packet)
+}
+
+/// Signalling is delivered: its number, sender and content.
+pub fn receive(packet: PacketId, cx: &mut Context) -> Option<(MessageId, Addr, Content)> {
+    let packet = cx.pool.deliver(packet);
+    let (id, from) = (packet.message()?, packet.header.src);
+    cx.probes.received(cx.now, id);
+    cx.messages.deliver(id).map(|content| (id, from, content))
 }
 
 #[cfg(test)]

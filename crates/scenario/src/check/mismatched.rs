@@ -4,7 +4,7 @@
 //! Each is a group, of which the first field that is written counts.
 
 use super::mobility::fields_of;
-use super::queues::{marks, queues};
+use super::queues::{goes_by_code_points, marks, queues};
 use crate::problem::{Problem, quoted_key};
 use crate::schema::{ForeignMarks, Scenario};
 use roamlab_engine::{Bytes, Duration, Packets};
@@ -117,8 +117,7 @@ fn of_protocols(scenario: &Scenario) -> Vec<Vec<Problem>> {
         let Some(fields) = fields_of(spec) else { continue };
         let is = |field: &str, value: &str| fields.pointer(field).is_some_and(|own| own == value);
         if is("/trigger/by", "none") && is("/buffer/at", "new") && !is("/buffer/limit", "0 pkt") {
-            let message =
-                "no handover is announced before it comes: no packet is at the new base station before the host";
+            let message = "no handover is announced before it comes: no packet is at the new base station before the host";
             let help = "write `trigger = { by = \"source\" }`, or `buffer.at = \"old\"`, or leave this out";
             let of = ["limit", "drop", "flush", "longest_wait"];
             found.push(
@@ -206,14 +205,6 @@ fn has_l4s(scenario: &Scenario) -> bool {
 
 /// The largest IP datagram.
 const LARGEST_PACKET: u64 = 65_535;
-
-/// True if a discipline uses the code points of packets.
-fn goes_by_code_points(queue: &Value) -> bool {
-    match queue.get("spare_forwarded").map(|spares| *spares == true) {
-        Some(spares) => spares,
-        None => queue.get("mark").is_some() || queue.get("tins").is_some_and(|tins| tins != "besteffort"),
-    }
-}
 
 /// Queues that look for marks which no packet has, or that mark packets of flows which do not react to marks.
 fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {

@@ -178,8 +178,9 @@ fn longest_stay(scenario: &Scenario) -> Option<Duration> {
 fn early_lead(table: &str, fields: &Value, longest: Duration, end: Duration) -> Option<Problem> {
     let lead = time(fields, "trigger.lead")?;
     let is_told = at(fields, "trigger.by").is_some_and(|by| by != "none");
-    let message =
-        format!("a host is notified {lead} before it leaves, and none is longer than {longest} in a cell before");
+    let message = format!(
+        "a host is notified {lead} before it leaves, and none is longer than {longest} in a cell before"
+    );
     (is_told && lead > longest && lead < end)
         .then(|| Problem::at(format!("{table}.trigger.lead"), message).help("write a shorter time"))
 }

@@ -6,24 +6,24 @@ use crate::params::TcpParams;
 use crate::short_cut::ShortCut;
 use roamlab_engine::Time;
 
-/// The smallest shift that lets the whole buffer be advertised (RFC 7323 §2.2: 14 at most). `None` without flow
-/// control, where the field is not read.
-pub(super) fn window_shift(params: &TcpParams) -> Option<u32> {
-    // With a buffer that grows the memory of packets counts too (`tcp_select_initial_window`).
-    let bytes = if params.receive_autotuning {
-        Autotuning::largest_buffer(params)
-    } else {
-        u64::from(params.window.0) * params.segment.0
-    };
-    let fits = |shift: &u32| bytes <= 65_535 << shift;
-    match (!params.ns2_no_flow_control(), params.window_scaling) {
-        (false, _) => None,
-        (true, true) => Some((0..14).find(fits).unwrap_or(14)),
-        (true, false) => Some(0),
-    }
-}
-
 impl TcpReceiver {
+    /// The smallest shift that lets the whole buffer be advertised (RFC 7323 §2.2: 14 at most). `None` without flow
+    /// control, where the field is not read.
+    pub(super) fn shift_for(params: &TcpParams) -> Option<u32> {
+        // With a buffer that grows the memory of packets counts too (`tcp_select_initial_window`).
+        let bytes = if params.receive_autotuning {
+            Autotuning::largest_buffer(params)
+        } else {
+            u64::from(params.window.0) * params.segment.0
+        };
+        let fits = |shift: &u32| bytes <= 65_535 << shift;
+        match (!params.ns2_no_flow_control(), params.window_scaling) {
+            (false, _) => None,
+            (true, true) => Some((0..14).find(fits).unwrap_or(14)),
+            (true, false) => Some(0),
+        }
+    }
+
     /// From now on the application reads only by [`read`](Self::read). Until then data that arrives in order stays in
     /// the buffer and narrows the window.
     pub fn hold(&mut self) {

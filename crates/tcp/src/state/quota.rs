@@ -1,20 +1,7 @@
 //! The send quota, and the next segment that it, cwnd and the receiver's window permit.
 
-use super::SendState;
+use super::{SendQuota, SendState};
 use std::ops::Range;
-
-/// The send quota: how much new data the latest input permits.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum SendQuota {
-    /// None.
-    Nothing,
-    /// One segment beyond the window per duplicate ACK (RFC 3042).
-    LimitedTransmit,
-    /// All segments that the window allows, up to this number.
-    Window(u32),
-    /// This number of new segments, independently of cwnd (RFC 5682 §2.1 step 2).
-    Beyond(u32),
-}
 
 impl SendState {
     /// Renews the quota: the segments that the window permits.

@@ -1,7 +1,6 @@
 //! Fields of flows that another part makes useless.
 
-use super::goes_by_code_points;
-use crate::check::queues::queues;
+use crate::check::queues::{goes_by_code_points, queues};
 use crate::problem::Problem;
 use crate::schema::{FlowSpec, Scenario};
 use roamlab_traffic::AppSpec;
