@@ -223,23 +223,27 @@ impl Fields<'_> {
             }
             return Some(fields.into());
         }
-        let most = node["maximum"].as_f64().unwrap_or(f64::MAX);
-        match node["type"].as_str().or(node["type"][0].as_str())? {
-            "boolean" => Some(dice.chance(0.5).into()),
-            "integer" => {
-                let end = default.as_u64().map_or(9, |default| if default < 8 { 2 * default + 3 } else { 9 });
-                let least = node["minimum"].as_u64().unwrap_or(0);
-                Some(dice.below(end).max(least).min(most as u64).into())
-            }
-            "number" if place.ends_with("_db") => Some((0.5 * dice.below(9) as f64).into()), // as it is signalled
-            "number" => {
-                let default = default.as_f64().unwrap_or(0.0);
-                let value =
-                    if default == 0.0 { 0.3 * dice.uniform() } else { default * dice.between(0.25, 4.0) };
-                Some(value.min(most).into())
-            }
-            _ => None,
+        scalar(node, default, place, dice)
+    }
+}
+
+/// A random truth value or number.
+fn scalar(node: &Value, default: &Value, place: &str, dice: &mut Dice) -> Option<Value> {
+    let most = node["maximum"].as_f64().unwrap_or(f64::MAX);
+    match node["type"].as_str().or(node["type"][0].as_str())? {
+        "boolean" => Some(dice.chance(0.5).into()),
+        "integer" => {
+            let end = default.as_u64().map_or(9, |default| if default < 8 { 2 * default + 3 } else { 9 });
+            let least = node["minimum"].as_u64().unwrap_or(0);
+            Some(dice.below(end).max(least).min(most as u64).into())
         }
+        "number" if place.ends_with("_db") => Some((0.5 * dice.below(9) as f64).into()), // as it is signalled
+        "number" => {
+            let default = default.as_f64().unwrap_or(0.0);
+            let value = if default == 0.0 { 0.3 * dice.uniform() } else { default * dice.between(0.25, 4.0) };
+            Some(value.min(most).into())
+        }
+        _ => None,
     }
 }
 

@@ -43,7 +43,7 @@ pub struct QuicReceiver {
     /// ACKs since the last one that asked for an acknowledgement of itself.
     unasked: u32,
     /// That one's number, and one above the largest number that it acknowledges.
-    asked: Option<(u32, u32)>,
+    ack_requested: Option<(u32, u32)>,
     rtt: RttEstimator,
     /// When the handshake was answered, until the first data measure the round trip.
     answered: Option<Time>,
@@ -87,7 +87,7 @@ impl QuicReceiver {
             answer_due: None,
             next_number: 0,
             unasked: 0,
-            asked: None,
+            ack_requested: None,
             rtt: RttEstimator::new(spec.initial_rtt, spec.granularity, spec.max_ack_delay),
             answered: None,
             confirmed: spec.handshake == QuicHandshake::None,
@@ -118,11 +118,11 @@ impl QuicReceiver {
             self.received.advance();
             return Receipt { fresh, in_order_segments: 0, out_of_order: false };
         }
-        if let (Some(ack), Some((asked, known))) = (&header.ack, self.asked)
-            && ack.ranges.iter().any(|&(start, end)| start <= asked && asked < end)
+        if let (Some(ack), Some((number, known))) = (&header.ack, self.ack_requested)
+            && ack.ranges.iter().any(|&(start, end)| start <= number && number < end)
         {
             self.numbers.forget_below(known);
-            self.asked = None;
+            self.ack_requested = None;
         }
         if let Some(answered) = self.answered.take() {
             self.rtt.sample(now.since(answered), Duration::ZERO, now);
@@ -205,7 +205,7 @@ impl QuicReceiver {
         self.unasked += 1;
         let asks = self.unasked >= ASK_EVERY && ack.ranges.len() > 1;
         if asks {
-            (self.unasked, self.asked) = (0, Some((self.next_number, self.numbers.end())));
+            (self.unasked, self.ack_requested) = (0, Some((self.next_number, self.numbers.end())));
         }
         let header = self.header(ack, false, asks || announces);
         let header = QuicHeader { path_response: responds, ..header };

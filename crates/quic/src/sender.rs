@@ -1,21 +1,24 @@
 //! The sending end: what goes out and when, the loss detection timer (RFC 9002 §6.2, §A.8, §A.9), and its reports.
 
 use crate::QuicPacket;
-use crate::careful_resume::{CarefulResume, Change, Rtts, Saved};
+use crate::careful_resume::CarefulResume;
 use crate::congestion::{AckContext, Congestion};
 use crate::pacer::{self, Pacer};
-use crate::params::{Migration, QuicHandshake, QuicSpec};
+use crate::params::{QuicHandshake, QuicSpec};
 use crate::path::Validation;
 use crate::ranges::Ranges;
 use crate::rtt::RttEstimator;
 use crate::sent_packets::{Packet, SentPackets, Thresholds};
 use crate::stream::Stream;
 use crate::wire;
-use roamlab_congestion::{NewPath, PathPolicy, SenderEvent, SenderEventKind, SenderVariables};
+use roamlab_congestion::{SenderEvent, SenderEventKind, SenderVariables};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{QuicAck, QuicHeader};
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+mod paths;
+mod resume;
 
 /// Most doublings of the probe timeout; more do not fit into a time.
 const MOST_DOUBLINGS: u32 = 32;
@@ -58,9 +61,9 @@ pub struct QuicSender {
     probes: u32,
     /// The numbers of the other end's packets that wait for an ACK, and when that goes out at the latest (RFC 9000
     /// §13.2.1).
-    asked: Option<(Ranges, Time)>,
-    /// The number of the other end's packet with the largest number.
-    heard: Option<u32>,
+    ack_requested_by: Option<(Ranges, Time)>,
+    /// The largest number of a packet of the other end.
+    largest_received: Option<u32>,
     /// New addresses of this end's host that are not taken yet.
     moves: u32,
     /// The address to which packets go, and the last one that was validated.
@@ -100,8 +103,8 @@ impl QuicSender {
             loss_time: None,
             pto_count: 0,
             probes: 0,
-            asked: None,
-            heard: None,
+            ack_requested_by: None,
+            largest_received: None,
             moves: 0,
             path: 0,
             validated: 0,
@@ -141,7 +144,7 @@ impl QuicSender {
         if header.ping || header.path_response {
             let due = now + self.spec.max_ack_delay;
             let none = || (Ranges::new(self.spec.ack_ranges as usize), due);
-            self.asked.get_or_insert_with(none).0.insert(header.number);
+            self.ack_requested_by.get_or_insert_with(none).0.insert(header.number);
         }
         self.look_at_path(header, now);
         let app_limited = self.congestion.permits(self.sent.in_flight()) && self.stream.is_empty();
@@ -197,47 +200,6 @@ impl QuicSender {
         }
     }
 
-    /// An ACK may end a phase of Careful Resume.
-    fn follow_resume(&mut self, largest: u32, now: Time) {
-        let (sent, rtts) = ((self.sent.next_number(), self.sent.in_flight()), self.rtts());
-        let Some(resume) = &mut self.resume else { return };
-        match resume.on_ack(largest, sent, rtts, now) {
-            Change::None => {}
-            Change::Window(cwnd) => self.congestion.set_cwnd(cwnd),
-            Change::Threshold(ssthresh) => self.congestion.set_ssthresh(ssthresh),
-            Change::Retreat(cwnd) => {
-                self.congestion.retreat(cwnd, now);
-                self.record(SenderEventKind::SafeRetreat, self.stream.first_outstanding(), now);
-            }
-        }
-    }
-
-    /// The window is full, and data waits: with Careful Resume it may jump. True if a packet may leave then.
-    fn jumps(&mut self, now: Time) -> bool {
-        let window = (self.congestion.sizes().0, self.sent.in_flight());
-        let (next, rtts) = (self.sent.next_number(), self.rtts());
-        let jump = self.resume.as_mut().and_then(|resume| resume.jump(window, next, rtts, now));
-        let Some(cwnd) = jump else { return false };
-        self.congestion.set_cwnd(cwnd);
-        self.pacer = Pacer::empty(self.spec.burst(), now);
-        self.record(SenderEventKind::Jump, self.stream.first_outstanding(), now);
-        true
-    }
-
-    fn rtts(&self) -> Rtts {
-        Rtts { min: self.rtt.min(), latest: self.rtt.latest() }
-    }
-
-    /// Careful Resume for the new path, with the saved parameters of the path that is left.
-    fn resume_later(&self) -> Option<CarefulResume> {
-        let own = Saved { cwnd: self.congestion.capacity(), rtt: self.rtt.min() };
-        let saved = match &self.resume {
-            Some(resume) => resume.observed(own),
-            None => self.rtt.measured().map(|_| own)?,
-        };
-        Some(CarefulResume::new(saved, self.spec.initial_cwnd()))
-    }
-
     /// The other end answers the handshake.
     fn on_answer(&mut self, ack: &QuicAck, now: Time) {
         let Handshake::Underway { sent, .. } = &self.handshake else { return };
@@ -249,115 +211,6 @@ impl QuicSender {
         self.pto_count = 0;
         self.set_timer();
         self.take_address(now);
-    }
-
-    /// The other end may have a new address, or prove that it has it (RFC 9000 §8.2, §9.3).
-    fn look_at_path(&mut self, header: &QuicHeader, now: Time) {
-        let Some(migration) = self.spec.migration else { return };
-        let bytes = wire::answer_payload(header, self.spec.connection_id);
-        let is_latest = self.heard.is_none_or(|heard| header.number > heard);
-        self.heard = self.heard.max(Some(header.number));
-        if header.path > self.path && is_latest {
-            // ASSUMPTION: one that was never validated is not challenged again.
-            if self.path == self.validated {
-                self.left = Some(self.path);
-            }
-            self.path = header.path;
-            self.validation = Some(Validation::new(bytes, self.validation_timeouts(), now));
-            if migration.resets_unvalidated() == Some(true) {
-                self.begin_path(migration, now);
-            }
-            self.set_timer();
-        } else if header.path == self.path
-            && let Some(validation) = &mut self.validation
-        {
-            validation.received(bytes);
-        }
-        if header.path_response
-            && header.path == self.path
-            && let Some(validation) = self.validation.take()
-        {
-            let validates_address = validation.is_of_address();
-            self.validation = validation.answered(self.validation_timeouts(), now);
-            if !validates_address {
-                return;
-            }
-            self.validated = self.path;
-            if migration.resets_unvalidated() == Some(false) {
-                self.begin_path(migration, now);
-            }
-            self.set_timer();
-        }
-    }
-
-    /// The probe timeouts that bound a validation: the present one, and that of a new path (RFC 9000 §8.2.4).
-    fn validation_timeouts(&self) -> (Duration, Duration) {
-        (self.rtt.pto(), self.rtt.for_new_path().pto())
-    }
-
-    /// This end has a new address: the other end knows it from the next packet.
-    ///
-    /// ASSUMPTION: the other end validates it without effect on the data, because its ACKs are far below the limit.
-    pub fn on_path_change(&mut self, now: Time) {
-        self.moves += 1;
-        self.take_address(now);
-    }
-
-    /// Takes the latest address of this end. RFC 9000 §9: not before the handshake is confirmed.
-    fn take_address(&mut self, now: Time) {
-        let Some(migration) = self.spec.migration else { return };
-        if self.moves == 0 || matches!(self.handshake, Handshake::Underway { .. }) {
-            return;
-        }
-        self.path += std::mem::take(&mut self.moves);
-        if migration != Migration::Keep {
-            self.begin_path(migration, now);
-        }
-    }
-
-    /// The sender is notified that its packets take another path, though no address has changed, and follows the
-    /// policy. The number of packets counted as lost; `None`: nothing was done.
-    pub fn on_new_path(&mut self, policy: PathPolicy, now: Time) -> Option<u32> {
-        if matches!(self.handshake, Handshake::Underway { .. }) || policy == PathPolicy::Nothing {
-            return None;
-        }
-        let lost = if policy == PathPolicy::CountLost { self.sent.in_flight() } else { 0 };
-        match Migration::at_notice(policy) {
-            Some(migration) => self.renew_path(migration),
-            None => {
-                self.sent.leave_path(false); // what is in flight measures the old path
-                self.rtt.forget_min();
-                let probes = policy == PathPolicy::ProbeRtt;
-                self.congestion.on_new_path(NewPath { next: self.sent.next_number(), probes });
-                self.note_limits();
-            }
-        }
-        self.record(SenderEventKind::PathChange, self.stream.first_outstanding(), now);
-        Some(lost)
-    }
-
-    /// Window and round-trip times are those of a new path, whose address is another one.
-    fn begin_path(&mut self, migration: Migration, now: Time) {
-        self.renew_path(migration);
-        self.record(SenderEventKind::Migration, self.stream.first_outstanding(), now);
-    }
-
-    /// Window and round-trip times are those of a new path.
-    fn renew_path(&mut self, migration: Migration) {
-        if migration == Migration::CarefulResume {
-            self.resume = self.resume_later();
-        }
-        self.rtt = self.rtt.for_new_path();
-        self.congestion = self.congestion.for_new_path(&self.spec);
-        self.pacer = Pacer::new(self.spec.burst());
-        self.pto_count = 0;
-        self.sent.leave_path(migration.frees_old_path());
-        if migration.loses_old_path() {
-            self.loss_time = None;
-            let lost = self.sent.abandon();
-            lost.into_iter().for_each(|segment| self.stream.lost(segment));
-        }
-        self.set_timer();
     }
 
     /// Declares packets lost, and cuts the window for them.
@@ -419,7 +272,7 @@ impl QuicSender {
     pub fn next_deadline(&self) -> Option<Time> {
         let validation = self.validation.as_ref().map(Validation::deadline);
         // At the limit of an address no ACK can leave; packets from the address raise the limit.
-        let ack = self.asked.as_ref().map(|&(_, due)| due).filter(|_| self.permits_ack());
+        let ack = self.ack_requested_by.as_ref().map(|&(_, due)| due).filter(|_| self.permits_ack());
         self.timer.into_iter().chain(self.pacing).chain(validation).chain(ack).min()
     }
 
@@ -466,7 +319,7 @@ impl QuicSender {
         if let Some(left) = self.left.take() {
             return Some(self.control(left, true, wire::EXPANDED, now));
         }
-        if self.asked.as_ref().is_some_and(|&(_, due)| due <= now) && self.permits_ack() {
+        if self.ack_requested_by.as_ref().is_some_and(|&(_, due)| due <= now) && self.permits_ack() {
             return Some(self.control(self.path, false, 0, now));
         }
         if !self.permits_data() {
@@ -538,7 +391,7 @@ impl QuicSender {
             validation.sent(bytes);
         }
         self.sent.sent_without_data(now);
-        self.asked = None;
+        self.ack_requested_by = None;
         let header = QuicHeader { number, path, ack, path_challenge, ..QuicHeader::default() };
         QuicPacket { header, size: Bytes(bytes + wire::IP_UDP) }
     }
@@ -558,8 +411,8 @@ impl QuicSender {
     ///
     /// ASSUMPTION: its delay is not measured by that end.
     fn ack(&self) -> Option<Box<QuicAck>> {
-        let (asked, _) = self.asked.as_ref()?;
-        Some(Box::new(QuicAck { ranges: asked.to_vec(), delay: Duration::ZERO }))
+        let (numbers, _) = self.ack_requested_by.as_ref()?;
+        Some(Box::new(QuicAck { ranges: numbers.to_vec(), delay: Duration::ZERO }))
     }
 
     /// A full packet with a segment.
@@ -579,7 +432,7 @@ impl QuicSender {
         let payload = self.spec.segment().0 as u32;
         // ASSUMPTION: the rare ACK frame in a packet with data waits for the next packet, and takes no room.
         let (path, ack) = (self.path, self.ack());
-        self.asked = None;
+        self.ack_requested_by = None;
         let header =
             QuicHeader { number, segment, payload, path, ack, retransmission, ..QuicHeader::default() };
         QuicPacket { header, size: self.spec.packet_size() }
@@ -632,6 +485,7 @@ impl QuicSender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use roamlab_congestion::PathPolicy;
 
     #[test]
     fn a_sender_with_a_full_window_is_not_limited_by_its_application() {

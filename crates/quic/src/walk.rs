@@ -30,7 +30,7 @@ struct Model {
     /// its ranges.
     sent: u32,
     unasked: u32,
-    asked: Option<(u32, u32)>,
+    ack_requested: Option<(u32, u32)>,
     /// The sender has the acknowledgements of all packets below.
     known: u32,
 }
@@ -50,7 +50,7 @@ impl Model {
             responds: false,
             sent: 0,
             unasked: 0,
-            asked: None,
+            ack_requested: None,
             known: 0,
         }
     }
@@ -107,14 +107,14 @@ impl Model {
     /// A packet arrives. True if its data is new, the number of segments that follow in order, and true if a later one
     /// came before.
     fn arrives(&mut self, header: &QuicHeader, now: Time) -> (bool, u32, bool) {
-        if let (Some(ack), Some((number, end))) = (&header.ack, self.asked)
+        if let (Some(ack), Some((number, end))) = (&header.ack, self.ack_requested)
             && ack.ranges.contains(&(number, number + 1))
         {
             // RFC 9000 §13.2.4: acknowledgements that the sender has are not repeated. The largest number is always
             // reported.
             self.known = self.known.max(end.min(*self.numbers.last().unwrap()));
             self.numbers.retain(|&number| number >= self.known);
-            self.asked = None;
+            self.ack_requested = None;
         }
         let is_new = self.take_in(header.number, now);
         if is_new && (header.payload > 0 || header.path_challenge) {
@@ -155,7 +155,7 @@ impl Model {
         self.unasked += 1;
         let asks = self.unasked >= 20 && ranges.len() > 1;
         if asks {
-            (self.unasked, self.asked) = (0, Some((self.sent, ranges[0].1)));
+            (self.unasked, self.ack_requested) = (0, Some((self.sent, ranges[0].1)));
         }
         self.sent += 1;
         Some((QuicAck { ranges, delay }, std::mem::take(&mut self.responds), asks))
@@ -263,8 +263,8 @@ fn a_receiver_acknowledges_random_sequences_as_its_model_does() {
                 _ => segment += 1,
             }
             // The sender acknowledges the ACK that asked for it.
-            header.ack = walk.model.asked.filter(|_| below(3) == 0).map(|(asked, _)| {
-                Box::new(QuicAck { ranges: vec![(asked, asked + 1)], delay: Duration::ZERO })
+            header.ack = walk.model.ack_requested.filter(|_| below(3) == 0).map(|(number, _)| {
+                Box::new(QuicAck { ranges: vec![(number, number + 1)], delay: Duration::ZERO })
             });
             under_way.push(header);
             if below(100) < loss {

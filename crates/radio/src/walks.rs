@@ -193,9 +193,8 @@ fn scheduler(case: u64) -> Option<u16> {
     Some(digest.value())
 }
 
-/// Levels by position and by schedule, as a meter with two conditions finds them.
-fn measurement(case: u64) -> Option<u16> {
-    let mut dice = Dice::of(case, "measurement");
+/// A path among cells, of which one does not transmit.
+fn positions(case: u64, dice: &mut Dice) -> Positions {
     let loss = PathLoss {
         shadowing_db: dice.one_of(&[0.0, 3.0, 8.0]),
         correlation_m: dice.between(5.0, 80.0),
@@ -204,7 +203,7 @@ fn measurement(case: u64) -> Option<u16> {
     let mut point = || [1000.0 * dice.uniform(), 300.0 * dice.uniform()];
     let waypoints_m = (0..4).map(|_| point()).collect();
     let cells: Vec<[f64; 2]> = (0..4).map(|_| point()).collect();
-    let start = span(&mut dice, 1e6);
+    let start = span(dice, 1e6);
     let path = Trajectory { waypoints_m, speed_m_per_s: dice.between(5.0, 400.0), start };
     let transmitter = |(number, position_m): (usize, [f64; 2])| {
         Some((
@@ -213,7 +212,13 @@ fn measurement(case: u64) -> Option<u16> {
         ))
         .filter(|_| number != 3)
     };
-    let positions = Positions::new(loss, path, cells.into_iter().enumerate().map(transmitter).collect());
+    Positions::new(loss, path, cells.into_iter().enumerate().map(transmitter).collect())
+}
+
+/// Levels by position and by schedule, as a meter with two conditions finds them.
+fn measurement(case: u64) -> Option<u16> {
+    let mut dice = Dice::of(case, "measurement");
+    let positions = positions(case, &mut dice);
     let mut at = Duration::ZERO;
     let visits: Vec<Visit> = (0..5)
         .map(|_| {

@@ -138,32 +138,7 @@ impl Capture {
         }
         let tunnels: u64 = headers.iter().map(|header| u64::from(header.overhead)).sum();
         let datagram = packet.wire_size().0.saturating_sub(tunnels);
-        let id = pool.original(packet) as u16;
-        let length = match self.flows.get(packet.flow.0 as usize) {
-            _ if packet.is_signal() => {
-                let port = if packet.is_management() { MANAGEMENT } else { AGENTS };
-                let room = (datagram as usize).saturating_sub(28);
-                let name = &sight.message.as_bytes()[..room.min(sight.message.len())];
-                let content = Content::Udp([port; 2], name, room - name.len());
-                write(&mut self.bytes, &headers, id, &content)
-            }
-            Some(wire) if !packet.is_tcp() => {
-                // A QUIC packet is a datagram whose content is not made.
-                let content = Content::Udp([wire.port, DISCARD], &[], (datagram as usize).saturating_sub(28));
-                write(&mut self.bytes, &headers, id, &content)
-            }
-            Some(_) if let Some((segment, _)) = pool.written_headers(sight.packet).and_then(read) => {
-                write(&mut self.bytes, &headers, id, &Content::Tcp(segment))
-            }
-            Some(wire) => {
-                let side = if source == wire.headers.sender { Side::Sender } else { Side::Receiver };
-                let tcp = pool.tcp_header(sight.packet);
-                let room = datagram.saturating_sub(40 + u64::from(tcp.payload));
-                let options = wire.options(side, &tcp, room);
-                write(&mut self.bytes, &headers, id, &Content::Tcp(wire.segment(side, &tcp, &options)))
-            }
-            None => return,
-        };
+        let Some(length) = self.write_content(sight, pool, &headers, datagram) else { return };
         let (kind, number, _) = PacketKind::of(packet);
         self.frames.push(Frame {
             time_ns: now,
@@ -184,6 +159,44 @@ impl Capture {
         });
     }
 
+    /// Writes the headers and the content of a packet, of which the datagram has this size. Their length; `None`: it is of no
+    /// flow.
+    fn write_content(
+        &mut self,
+        sight: &Sight<'_>,
+        pool: &PacketPool,
+        headers: &[IpHeader],
+        datagram: u64,
+    ) -> Option<usize> {
+        let packet = &pool[sight.packet];
+        let source = headers.last()?.src;
+        let id = pool.original(packet) as u16;
+        Some(match self.flows.get(packet.flow.0 as usize) {
+            _ if packet.is_signal() => {
+                let port = if packet.is_management() { MANAGEMENT } else { AGENTS };
+                let room = (datagram as usize).saturating_sub(28);
+                let name = &sight.message.as_bytes()[..room.min(sight.message.len())];
+                let content = Content::Udp([port; 2], name, room - name.len());
+                write(&mut self.bytes, headers, id, &content)
+            }
+            Some(wire) if !packet.is_tcp() => {
+                // A QUIC packet is a datagram whose content is not made.
+                let content = Content::Udp([wire.port, DISCARD], &[], (datagram as usize).saturating_sub(28));
+                write(&mut self.bytes, headers, id, &content)
+            }
+            Some(_) if let Some((segment, _)) = pool.written_headers(sight.packet).and_then(read) => {
+                write(&mut self.bytes, headers, id, &Content::Tcp(segment))
+            }
+            Some(wire) => {
+                let side = if source == wire.headers.sender { Side::Sender } else { Side::Receiver };
+                let tcp = pool.tcp_header(sight.packet);
+                let room = datagram.saturating_sub(40 + u64::from(tcp.payload));
+                let options = wire.options(side, &tcp, room);
+                write(&mut self.bytes, headers, id, &Content::Tcp(wire.segment(side, &tcp, &options)))
+            }
+            None => return None,
+        })
+    }
     /// Its memory.
     pub fn part(&self) -> Part {
         let mut part = self.frames.part();

@@ -5,6 +5,14 @@ use roamlab_scenario::Scenario;
 use roamlab_transport::{LinuxSpec, Parameters, QuinnSpec};
 use std::fmt::Write;
 
+#[path = "bad_scenarios/layer_2.rs"]
+mod layer_2;
+#[path = "bad_scenarios/writing.rs"]
+mod writing;
+
+use layer_2::{DCF, LTE};
+use writing::{FIELDS, SYNTAX, VALUES};
+
 const VALID: &str = include_str!("bad_scenarios/valid.toml");
 
 const AIR: &str = "delay = \"3 ms\"";
@@ -16,101 +24,6 @@ const MOBILITY: &str = "[mobility]\nkind = \"mobile-ip\"\nroute_optimisation = t
 
 /// The fault, the text of the valid scenario that is replaced, and its replacement.
 type Edit = (&'static str, &'static str, &'static str);
-
-const SYNTAX: &[Edit] = &[
-    ("an empty file", VALID, ""),
-    ("only comments", VALID, "# nothing yet\n\n# still nothing\n"),
-    ("a table that is not closed", "[run]", "[run"),
-    ("a text that is not closed", "\"40 ms\"", "\"40 ms"),
-    ("a field twice", "rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\"\nrate = \"3 Mbit/s\""),
-    ("a table twice", "[radio]", "[run]\nduration = \"3 s\"\n\n[radio]"),
-    ("junk in brackets", "[1]", "[[[[[[[[[[[[1]]]]]]]]]]]]"),
-    ("a colon for an equals sign", "duration =", "duration:"),
-    ("a value that is not one", "route_optimisation = true", "route_optimisation = yes"),
-];
-
-const FIELDS: &[Edit] = &[
-    ("unknown table", "[radio]", "[radios]"),
-    ("unknown field of the run", "profile =", "profil ="),
-    ("unknown field of the network", "tunnel_overhead =", "tunnel_header ="),
-    ("unknown field of the second link", "delay = \"60 ms\"", "delay = \"60 ms\"\nlatency = \"1 ms\""),
-    ("unknown field of a cell", "router =", "access_router ="),
-    ("unknown field of a backhaul", "backhaul = { rate", "backhaul = { speed"),
-    ("unknown field of a queue", "d1 = 1e-4", "d3 = 1e-4"),
-    ("unknown field before a queue's kind", "{ kind = \"red\",", "{ colour = 3, kind = \"red\","),
-    ("unknown field of the mobility protocol", "route_optimisation =", "route_optimization ="),
-    ("unknown field of a nested table", "limit = \"64 pkt\"", "limits = \"64 pkt\""),
-    ("unknown field of a visit", "at = \"1 s\"", "when = \"1 s\""),
-    ("unknown field of an application", "start = \"0.1 s\"", "begin = \"0.1 s\""),
-    ("unknown field of tcp", "window = \"64 pkt\"", "windows = \"64 pkt\""),
-    ("a field of another table", "profile = \"rfc\"", "profile = \"rfc\"\ngap = \"30 ms\""),
-    ("a field of several other tables", "profile = \"rfc\"", "profile = \"rfc\"\nqueue = {}"),
-    ("a field that no scenario has", "profile = \"rfc\"", "profile = \"rfc\"\nseed = 3"),
-    ("unknown field of a fault", "host = \"mh\"", "node = \"mh\""),
-    ("a rate of the way back without a unit", "delay = \"60 ms\"", "delay = \"60 ms\"\nreverse_rate = \"1\""),
-    (
-        "a packet that is neither lost nor late",
-        "delay = \"60 ms\"",
-        "delay = \"60 ms\"\ndrops = [{ packets = [3], delay = \"0 s\" }]",
-    ),
-    ("missing run", "[run]\nduration = \"2 s\"\nprofile = \"rfc\"\n", ""),
-    ("missing duration", "duration = \"2 s\"\n", ""),
-    ("missing delay of the second link", "delay = \"60 ms\"\n", ""),
-    (
-        "missing queue of a cell",
-        "queue = { kind = \"mblue\", limit = \"120 pkt\", threshold = \"80 pkt\", d1 = 1e-4 }\n",
-        "",
-    ),
-    ("missing delay of a backhaul", ", delay = \"1 ms\" }", " }"),
-    ("missing packet size under a header", "packet = \"200 B\"\n", ""),
-    ("missing application", "app = { kind = \"ftp\", start = \"0.1 s\" }\n", ""),
-    ("missing kind", "kind = \"mblue\", ", ""),
-    ("missing kind under a header", "kind = \"mobile-ip\"\n", ""),
-    ("missing time of a visit", "{ cell = \"bs1\", at = \"1 s\" }", "{ cell = \"bs1\" }"),
-];
-
-const VALUES: &[Edit] = &[
-    ("missing unit", "\"40 ms\"", "\"40\""),
-    ("wrong unit", "\"40 ms\"", "\"40 Mbit/s\""),
-    ("misspelt unit", "\"2 Mbit/s\"", "\"2 mbit/s\""),
-    ("negative delay", "\"40 ms\"", "\"-40 ms\""),
-    ("a fraction of a nanosecond", "\"40 ms\"", "\"0.5 ns\""),
-    ("a huge number", "\"40 ms\"", "\"99999999999999999999999999 ms\""),
-    ("number instead of text", "\"40 ms\"", "40"),
-    (
-        "number instead of text before kind",
-        "{ kind = \"red\", limit = \"60 pkt\" }",
-        "{ limit = 60, kind = \"red\" }",
-    ),
-    (
-        "missing unit before kind",
-        "{ kind = \"red\", limit = \"60 pkt\" }",
-        "{ limit = \"60\", kind = \"red\" }",
-    ),
-    (
-        "missing unit in a table before kind",
-        "[mobility]\nkind = \"mobile-ip\"",
-        "[mobility]\nbuffer = { limit = \"24\" }\nkind = \"mobile-ip\"",
-    ),
-    (
-        "unknown field in a table before kind",
-        "[mobility]\nkind = \"mobile-ip\"",
-        "[mobility]\nbuffer = { limt = \"24 pkt\" }\nkind = \"mobile-ip\"",
-    ),
-    ("text instead of number", "d1 = 1e-4", "d1 = \"1e-4\""),
-    ("text instead of true", "route_optimisation = true", "route_optimisation = \"true\""),
-    ("a list instead of a text", "name = \"mh\"", "name = [\"mh\"]"),
-    ("a text instead of a list", "[\"bs1/air\"]", "\"bs1/air\""),
-    ("a table instead of a list of tables", "[[hosts]]", "[hosts]"),
-    ("a text instead of a table", "{ kind = \"ftp\", start = \"0.1 s\" }", "\"ftp\""),
-    ("one end of a link", "[\"ch\", \"fa1\"]", "[\"ch\"]"),
-    ("three ends of a link", "[\"ch\", \"fa1\"]", "[\"ch\", \"fa1\", \"ha\"]"),
-    ("missing unit in a nested table", "\"64 pkt\"\n", "\"64\"\n"),
-    ("missing unit under a header of a list", "packet = \"200 B\"", "packet = \"200\""),
-    ("a number that no integer holds", "occurrences = [1]", "occurrences = [99999999999999999999]"),
-    ("a negative count", "occurrences = [1]", "occurrences = [-1]"),
-    ("rate zero", "rate = \"2 Mbit/s\"", "rate = \"0 Mbit/s\""),
-];
 
 /// Senders that are notified of a new path.
 const PATHS: &[Edit] = &[
@@ -446,89 +359,6 @@ const SENSE: &[Edit] = &[
     ),
     ("the zeroth message", "occurrences = [1]", "occurrences = [0]"),
     ("no message", "occurrences = [1]", "occurrences = []"),
-];
-
-/// Of 802.11's medium.
-const DCF: &[Edit] = &[
-    ("an unknown physical layer", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", phy = \"802.11n\" }"),
-    ("a field that is the cell's", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", rate = \"2 Mbit/s\" }"),
-    (
-        "a rate that 802.11b does not have",
-        "\"2 Mbit/s\"\ndelay",
-        "\"3 Mbit/s\"\nmedium = { kind = \"dcf\" }\ndelay",
-    ),
-    (
-        "a bearer's rate",
-        AIR,
-        concat!(
-            "delay = \"3 ms\"\nmedium = { kind = \"dcf\" }\nscheduler = { kind = \"wfq\" }\n",
-            "bearers = { hosts = { mh = { rate = \"3 Mbit/s\" } } }",
-        ),
-    ),
-    ("no basic rate", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", basic_rate = \"9 Mbit/s\" }"),
-    (
-        "a short preamble of OFDM",
-        AIR,
-        "delay = \"3 ms\"\nmedium = { kind = \"dcf\", phy = \"802.11a\", preamble = \"short\" }",
-    ),
-    ("a window that is no power of two", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", cw_min = 30 }"),
-    ("windows the wrong way round", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", cw_max = 15 }"),
-    (
-        "frames that are never sent",
-        AIR,
-        "delay = \"3 ms\"\nmedium = { kind = \"dcf\", long_retry_limit = 0 }",
-    ),
-    ("certain loss", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", frame_loss = 1.0 }"),
-    (
-        "802.11 beacons without a pause",
-        AIR,
-        "delay = \"3 ms\"\nmedium = { kind = \"dcf\", beacon_interval = \"1 us\" }",
-    ),
-    ("an empty 802.11 beacon", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", beacon_size = \"0 B\" }"),
-];
-
-/// Edits of the example of LTE.
-const LTE: &[Edit] = &[
-    (
-        "a gap of the radio",
-        "kind = \"hard\"\n[radio.measurement]",
-        "kind = \"hard\"\ngap = \"30 ms\"\n[radio.measurement]",
-    ),
-    ("hosts that measure nothing", "[radio.measurement]\nperiod = \"10 ms\"", ""),
-    (
-        "two homes",
-        "home = \"gw\"\nvisits = [{ cell = \"enb2\"",
-        "home = \"server\"\nvisits = [{ cell = \"enb2\"",
-    ),
-    ("a gateway that is no home", "mme = \"mme\"", "domain = { gateway = \"server\" }"),
-    ("unknown node of the MME", "mme = \"mme\"", "mme = \"mne\""),
-    (
-        "a marking state that no message carries",
-        "mme = \"mme\"",
-        "mme = \"mme\"\nforwarding = \"seamless\"\ncarry_marking_state = true",
-    ),
-    ("a marking state of drop-tail queues", "mme = \"mme\"", "mme = \"mme\"\ncarry_marking_state = true"),
-    ("unknown scheme", "\"standard\"", "\"normal\""),
-    ("unknown timer", "mme = \"mme\"", "timers = { t305 = \"1 s\" }"),
-    ("a host that measures for no protocol", "mme = \"mme\"", "domain = { hosts = [\"me1\"] }"),
-    ("a timer of zero", "mme = \"mme\"", "timers = { t304 = \"0 s\" }"),
-    ("no end marker", "mme = \"mme\"", "end_markers = 0"),
-    ("a mark that is none", "mme = \"mme\"", "mark = 0"),
-    ("2^32 - 1 end markers", "mme = \"mme\"", "end_markers = 4294967295"),
-    ("preambles each nanosecond", "mme = \"mme\"", "timers = { random_access = \"1 ns\" }"),
-    ("an event that cannot be signalled", "\"0 ms\"", "\"1 ms\""),
-    ("a tunnel header of a megabyte", "mme = \"mme\"", "tunnel_overhead = \"1 MB\""),
-    (
-        "a prediction of no host",
-        "mme = \"mme\"",
-        "predictions = [{ host = \"me\", cell = \"enb2\", at = \"1 s\" }]",
-    ),
-    (
-        "a prediction of no cell",
-        "mme = \"mme\"",
-        "predictions = [{ host = \"me1\", cell = \"r\", at = \"1 s\" }]",
-    ),
-    ("a backhaul that holds nothing", "limit = \"90 pkt\"", "limit = \"0 pkt\""),
 ];
 
 fn reports(edits: &[Edit]) -> String {

@@ -176,185 +176,176 @@ const FTP: &str = "app = { kind = \"ftp\", start = \"0.5 s\" }";
 /// Replacements in the network, and the field that is warned of.
 type Useless = (&'static [(&'static str, &'static str)], &'static str);
 
+/// Of protocols, measurements and tunnels.
+const OF_PROTOCOLS: &[Useless] = &[
+    (
+        &[(MOBILITY, "kind = \"mobile-ip\"\nbuffer = { at = \"base-station\", hold = \"20 ms\" }")],
+        "mobility.buffer.hold",
+    ),
+    (
+        &[(GAP, ""), (MOBILITY, "kind = \"mobile-ip\"\nbuffer = { at = \"base-station\", hold = \"1 ns\" }")],
+        "mobility.buffer.hold",
+    ),
+    (
+        &[(MOBILITY, "kind = \"mobile-ip\"\nbuffer = { at = \"base-station\", longest_wait = \"10 ms\" }")],
+        "mobility.buffer.longest_wait",
+    ),
+    (
+        &[(MOBILITY, "kind = \"mobile-ip\"\nbuffer = { at = \"base-station\", in_order_wait = \"50 s\" }")],
+        "mobility.buffer.in_order_wait",
+    ),
+    (&[(MOBILITY, "kind = \"mobile-ip\"\nbeacon_interval = \"4 s\"")], "mobility.beacon_interval"),
+    (&[(MOBILITY, "kind = \"fmipv6\"\nbuffer_lifetime = \"10 ms\"")], "mobility.buffer_lifetime"),
+    (&[(MOBILITY, "kind = \"fmipv6\"\ntunnel_lifetime = \"10 ms\"")], "mobility.tunnel_lifetime"),
+    (
+        &[(MOBILITY, "kind = \"bcmp\"\ntrigger = { by = \"source\" }\npreparation_lifetime = \"10 ms\"")],
+        "mobility.preparation_lifetime",
+    ),
+    (&[(MOBILITY, "kind = \"bcmp\"\ntrigger = { by = \"source\" }\nmove_when_prepared = true")], "radio.gap"),
+    (
+        &[(
+            MOBILITY,
+            "kind = \"mandm\"\ntrigger = { by = \"source\" }\nbuffer = { longest_wait = \"10 ms\" }",
+        )],
+        "mobility.buffer.longest_wait",
+    ),
+    (
+        &[(MOBILITY, "kind = \"mandm\"\ntrigger = { by = \"source\", sets = { bs1 = [\"bs1\"] } }")],
+        "mobility.trigger.sets",
+    ),
+    (
+        &[(GAP, "measurement = {}"), (MOBILITY, "kind = \"lte-x2\"\ntimers = { reloc_prep = \"1 ms\" }")],
+        "mobility.timers.reloc_prep",
+    ),
+    (
+        &[(GAP, "measurement = {}"), (MOBILITY, "kind = \"lte-x2\"\ntimers = { t304 = \"20 ms\" }")],
+        "mobility.timers.t304",
+    ),
+    (
+        &[(GAP, "measurement = { slope_db_per_s = 20000.0 }"), (MOBILITY, "kind = \"lte-x2\"")],
+        "radio.measurement.slope_db_per_s",
+    ),
+    (
+        &[(GAP, "measurement = { peak_dbm = 80.0 }"), (MOBILITY, "kind = \"lte-x2\"")],
+        "radio.measurement.peak_dbm",
+    ),
+    (
+        &[
+            ("signalling_priority = true", "tunnel_ecn = \"always-ect\""),
+            (MOBILITY, "kind = \"cellular-ip\""),
+        ],
+        "network.tunnel_ecn",
+    ),
+    (&[("signalling_priority = true", "tunnel_ecn = \"always-ect\"")], "network.tunnel_ecn"),
+    (
+        &[
+            ("signalling_priority = true", "tunnel_overhead = \"44 B\""),
+            (GAP, "measurement = {}"),
+            (MOBILITY, "kind = \"lte-x2\""),
+        ],
+        "network.tunnel_overhead",
+    ),
+    (
+        &[
+            ("\"6 s\"", "\"6 s\"\nprofile = \"ns2-2001\""),
+            (TCP, ""),
+            (FTP, "app = { kind = \"conference\" }"),
+        ],
+        "run.profile",
+    ),
+];
+
+const OF_FLOWS: &[Useless] = &[
+    (&[(TCP, ""), (FTP, "app = { kind = \"conference\", frame_rate = 0.1 }")], "flows[0].app.frame_rate"),
+    (
+        &[(TCP, ""), (FTP, "app = { kind = \"conference\", intra_every = 1, intra_factor = 10.0 }")],
+        "flows[0].app.intra_factor",
+    ),
+    (&[(FTP, "dscp = 46\napp = { kind = \"ftp\" }")], "flows[0].dscp"),
+    (&[(FTP, "stagger = \"1 s\"\ncount = 1\napp = { kind = \"ftp\" }")], "flows[0].stagger"),
+    (
+        &[(FTP, "path_change = { policy = \"restart\", false_every = \"1 ms\" }\napp = { kind = \"ftp\" }")],
+        "flows[0].path_change.false_every",
+    ),
+    (
+        &[(
+            "duration = \"6 s\"",
+            "duration = \"6 s\"\nprofile = \"own\"\n[tcp_profiles.own]\nbased_on = \"rfc\"\ntick = \"10 s\"",
+        )],
+        "tcp_profiles.own.tick",
+    ),
+    (&[("segment = \"1000 B\"", "initial_rto = \"10 s\"")], "flows[0].transport.initial_rto"),
+    (&[("segment = \"1000 B\"", "header = \"4 kB\"")], "flows[0].transport.header"),
+    (
+        &[(
+            "duration = \"6 s\"",
+            "duration = \"6 s\"\nprofile = \"own\"\n[tcp_profiles.own]\nbased_on = \"rfc\"\nack_size = \"4 kB\"",
+        )],
+        "tcp_profiles.own.ack_size",
+    ),
+    (&[(TCP, "transport = { kind = \"quic\", datagram = \"12 kB\" }\n")], "flows[0].transport.datagram"),
+    (
+        &[
+            (TCP, "transport = { kind = \"quic\", migration = \"rfc\" }\n"),
+            ("[\"server\", \"phone\"]", "[\"server\", \"core\"]"),
+        ],
+        "flows[0].transport.migration",
+    ),
+];
+
+/// Of queues, cells, links and hosts.
+const OF_NETWORKS: &[Useless] = &[
+    (&[(QUEUE, "queue = { kind = \"pie\", target = \"15 us\" }")], "cells.bs1.queue.target"),
+    (&[(QUEUE, "queue = { kind = \"codel\", target = \"0 s\" }")], "cells.bs1.queue.target"),
+    (&[(QUEUE, "queue = { kind = \"dualpi2\", step = \"2 ms\" }")], "cells.bs1.queue.step"),
+    (
+        &[(
+            QUEUE,
+            "queue = { kind = \"red\" }\nscheduler = { kind = \"wfq\" }\nbearers = { hosts = { phone = { weight = 1.0 } } }",
+        )],
+        "cells.bs1.queue",
+    ),
+    (
+        &[(
+            QUEUE,
+            "queue = { kind = \"droptail\" }\nscheduler = { kind = \"wfq\" }\nbearers = { hosts = { phone = { weight = 2.0 } } }",
+        )],
+        "cells.bs1.bearers.hosts.phone.weight",
+    ),
+    (
+        &[(
+            QUEUE,
+            "queue = { kind = \"droptail\" }\nscheduler = { kind = \"wfq\" }\nbearers = { hosts = { phone = { rate = \"40 Gbit/s\" } } }",
+        )],
+        "cells.bs1.bearers.hosts.phone.rate",
+    ),
+    (
+        &[(QUEUE, "queue = { kind = \"droptail\" }\nmedium = { kind = \"shared\", per_frame = \"500 ms\" }")],
+        "cells.bs1.medium.per_frame",
+    ),
+    (&[("delay = \"3 ms\"", "delay = \"3 s\"")], "cells.bs1.delay"),
+    (&[("delay = \"20 ms\"", "delay = \"20 ms\"\nreverse_delay = \"20 s\"")], "links[0].reverse_delay"),
+    (
+        &[("delay = \"20 ms\"", "delay = \"20 ms\"\ndrops = [{ packets = [3] }, { packets = [4, 3] }]")],
+        "links[0].drops[1].packets",
+    ),
+    (&[("[[hosts]]", "[record]\nqueues = [\"*\", \"core->r1\"]\n\n[[hosts]]")], "record.queues"),
+    (
+        &[(
+            "visits = [{ cell = \"bs1\", at = \"0 s\" }, { cell = \"bs2\", at = \"3 s\" }]",
+            "plan = { kind = \"ping-pong\", dwell = \"1 s\", at = \"10 s\" }",
+        )],
+        "hosts[0].plan.at",
+    ),
+];
+
 /// Times that end before another has passed, and what nothing reads next to other fields.
 #[test]
 fn what_other_parts_make_useless_is_warned_of_by_field() {
     let none = scenario(BASE).warnings(BASE, "lab.toml");
     assert!(none.is_empty(), "{none:?}");
-    let cases: &[Useless] = &[
-        (
-            &[(MOBILITY, "kind = \"mobile-ip\"\nbuffer = { at = \"base-station\", hold = \"20 ms\" }")],
-            "mobility.buffer.hold",
-        ),
-        (
-            &[
-                (GAP, ""),
-                (MOBILITY, "kind = \"mobile-ip\"\nbuffer = { at = \"base-station\", hold = \"1 ns\" }"),
-            ],
-            "mobility.buffer.hold",
-        ),
-        (
-            &[(
-                MOBILITY,
-                "kind = \"mobile-ip\"\nbuffer = { at = \"base-station\", longest_wait = \"10 ms\" }",
-            )],
-            "mobility.buffer.longest_wait",
-        ),
-        (
-            &[(
-                MOBILITY,
-                "kind = \"mobile-ip\"\nbuffer = { at = \"base-station\", in_order_wait = \"50 s\" }",
-            )],
-            "mobility.buffer.in_order_wait",
-        ),
-        (&[(MOBILITY, "kind = \"mobile-ip\"\nbeacon_interval = \"4 s\"")], "mobility.beacon_interval"),
-        (&[(MOBILITY, "kind = \"fmipv6\"\nbuffer_lifetime = \"10 ms\"")], "mobility.buffer_lifetime"),
-        (&[(MOBILITY, "kind = \"fmipv6\"\ntunnel_lifetime = \"10 ms\"")], "mobility.tunnel_lifetime"),
-        (
-            &[(MOBILITY, "kind = \"bcmp\"\ntrigger = { by = \"source\" }\npreparation_lifetime = \"10 ms\"")],
-            "mobility.preparation_lifetime",
-        ),
-        (
-            &[(MOBILITY, "kind = \"bcmp\"\ntrigger = { by = \"source\" }\nmove_when_prepared = true")],
-            "radio.gap",
-        ),
-        (
-            &[(
-                MOBILITY,
-                "kind = \"mandm\"\ntrigger = { by = \"source\" }\nbuffer = { longest_wait = \"10 ms\" }",
-            )],
-            "mobility.buffer.longest_wait",
-        ),
-        (
-            &[(MOBILITY, "kind = \"mandm\"\ntrigger = { by = \"source\", sets = { bs1 = [\"bs1\"] } }")],
-            "mobility.trigger.sets",
-        ),
-        (
-            &[(GAP, "measurement = {}"), (MOBILITY, "kind = \"lte-x2\"\ntimers = { reloc_prep = \"1 ms\" }")],
-            "mobility.timers.reloc_prep",
-        ),
-        (
-            &[(GAP, "measurement = {}"), (MOBILITY, "kind = \"lte-x2\"\ntimers = { t304 = \"20 ms\" }")],
-            "mobility.timers.t304",
-        ),
-        (
-            &[(GAP, "measurement = { slope_db_per_s = 20000.0 }"), (MOBILITY, "kind = \"lte-x2\"")],
-            "radio.measurement.slope_db_per_s",
-        ),
-        (
-            &[(GAP, "measurement = { peak_dbm = 80.0 }"), (MOBILITY, "kind = \"lte-x2\"")],
-            "radio.measurement.peak_dbm",
-        ),
-        (
-            &[
-                ("signalling_priority = true", "tunnel_ecn = \"always-ect\""),
-                (MOBILITY, "kind = \"cellular-ip\""),
-            ],
-            "network.tunnel_ecn",
-        ),
-        (&[("signalling_priority = true", "tunnel_ecn = \"always-ect\"")], "network.tunnel_ecn"),
-        (
-            &[
-                ("signalling_priority = true", "tunnel_overhead = \"44 B\""),
-                (GAP, "measurement = {}"),
-                (MOBILITY, "kind = \"lte-x2\""),
-            ],
-            "network.tunnel_overhead",
-        ),
-        (
-            &[
-                ("\"6 s\"", "\"6 s\"\nprofile = \"ns2-2001\""),
-                (TCP, ""),
-                (FTP, "app = { kind = \"conference\" }"),
-            ],
-            "run.profile",
-        ),
-        (&[(TCP, ""), (FTP, "app = { kind = \"conference\", frame_rate = 0.1 }")], "flows[0].app.frame_rate"),
-        (
-            &[(TCP, ""), (FTP, "app = { kind = \"conference\", intra_every = 1, intra_factor = 10.0 }")],
-            "flows[0].app.intra_factor",
-        ),
-        (&[(FTP, "dscp = 46\napp = { kind = \"ftp\" }")], "flows[0].dscp"),
-        (&[(FTP, "stagger = \"1 s\"\ncount = 1\napp = { kind = \"ftp\" }")], "flows[0].stagger"),
-        (
-            &[(
-                FTP,
-                "path_change = { policy = \"restart\", false_every = \"1 ms\" }\napp = { kind = \"ftp\" }",
-            )],
-            "flows[0].path_change.false_every",
-        ),
-        (
-            &[(
-                "duration = \"6 s\"",
-                "duration = \"6 s\"\nprofile = \"own\"\n[tcp_profiles.own]\nbased_on = \"rfc\"\ntick = \"10 s\"",
-            )],
-            "tcp_profiles.own.tick",
-        ),
-        (&[("segment = \"1000 B\"", "initial_rto = \"10 s\"")], "flows[0].transport.initial_rto"),
-        (&[("segment = \"1000 B\"", "header = \"4 kB\"")], "flows[0].transport.header"),
-        (
-            &[(
-                "duration = \"6 s\"",
-                "duration = \"6 s\"\nprofile = \"own\"\n[tcp_profiles.own]\nbased_on = \"rfc\"\nack_size = \"4 kB\"",
-            )],
-            "tcp_profiles.own.ack_size",
-        ),
-        (&[(TCP, "transport = { kind = \"quic\", datagram = \"12 kB\" }\n")], "flows[0].transport.datagram"),
-        (
-            &[
-                (TCP, "transport = { kind = \"quic\", migration = \"rfc\" }\n"),
-                ("[\"server\", \"phone\"]", "[\"server\", \"core\"]"),
-            ],
-            "flows[0].transport.migration",
-        ),
-        (&[(QUEUE, "queue = { kind = \"pie\", target = \"15 us\" }")], "cells.bs1.queue.target"),
-        (&[(QUEUE, "queue = { kind = \"codel\", target = \"0 s\" }")], "cells.bs1.queue.target"),
-        (&[(QUEUE, "queue = { kind = \"dualpi2\", step = \"2 ms\" }")], "cells.bs1.queue.step"),
-        (
-            &[(
-                QUEUE,
-                "queue = { kind = \"red\" }\nscheduler = { kind = \"wfq\" }\nbearers = { hosts = { phone = { weight = 1.0 } } }",
-            )],
-            "cells.bs1.queue",
-        ),
-        (
-            &[(
-                QUEUE,
-                "queue = { kind = \"droptail\" }\nscheduler = { kind = \"wfq\" }\nbearers = { hosts = { phone = { weight = 2.0 } } }",
-            )],
-            "cells.bs1.bearers.hosts.phone.weight",
-        ),
-        (
-            &[(
-                QUEUE,
-                "queue = { kind = \"droptail\" }\nscheduler = { kind = \"wfq\" }\nbearers = { hosts = { phone = { rate = \"40 Gbit/s\" } } }",
-            )],
-            "cells.bs1.bearers.hosts.phone.rate",
-        ),
-        (
-            &[(
-                QUEUE,
-                "queue = { kind = \"droptail\" }\nmedium = { kind = \"shared\", per_frame = \"500 ms\" }",
-            )],
-            "cells.bs1.medium.per_frame",
-        ),
-        (&[("delay = \"3 ms\"", "delay = \"3 s\"")], "cells.bs1.delay"),
-        (&[("delay = \"20 ms\"", "delay = \"20 ms\"\nreverse_delay = \"20 s\"")], "links[0].reverse_delay"),
-        (
-            &[("delay = \"20 ms\"", "delay = \"20 ms\"\ndrops = [{ packets = [3] }, { packets = [4, 3] }]")],
-            "links[0].drops[1].packets",
-        ),
-        (&[("[[hosts]]", "[record]\nqueues = [\"*\", \"core->r1\"]\n\n[[hosts]]")], "record.queues"),
-        (
-            &[(
-                "visits = [{ cell = \"bs1\", at = \"0 s\" }, { cell = \"bs2\", at = \"3 s\" }]",
-                "plan = { kind = \"ping-pong\", dwell = \"1 s\", at = \"10 s\" }",
-            )],
-            "hosts[0].plan.at",
-        ),
-    ];
     let mut silent = Vec::new();
-    for (edits, field) in cases {
+    for (edits, field) in OF_PROTOCOLS.iter().chain(OF_FLOWS).chain(OF_NETWORKS) {
         let text = edits.iter().fold(BASE.to_owned(), |text, (find, replace)| {
             assert!(text.contains(find), "{find}");
             text.replacen(find, replace, 1)

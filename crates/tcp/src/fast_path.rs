@@ -15,7 +15,7 @@ use std::ops::Range;
 impl TcpSender {
     /// An input was processed without a short cut: notes if the next one may take one.
     pub(super) fn note_fast_path(&mut self) {
-        self.follows = self.state.records_or_paces();
+        self.records_or_paces = self.state.records_or_paces();
         self.short_cut = if !self.is_plain() {
             ShortCut::None
         } else if self.allows_bare() {
@@ -46,7 +46,7 @@ impl TcpSender {
             && state.una >= state.path_from
             && !state.persist.runs()
             && !state.spurious.is_watching();
-        let due = self.answer || self.probe || self.peer_closed || self.completes;
+        let due = self.ack_due || self.window_probe_due || self.peer_closed || self.handshake_ack_due;
         let counts_dup_acks = state.dup_acks > 0 && params.dup_acks_deliver();
         let closing = state.fin.is_some() || state.has_retransmission();
         recorded && usual && !due && !closing && !counts_dup_acks && self.recovery.allows_fast_path(state)
@@ -83,7 +83,7 @@ impl TcpSender {
         }
         let before = state.window.sizes();
         let delivered = state.acknowledge(header.ack, now);
-        let recorded = match (self.follows, &mut state.sent_segments) {
+        let recorded = match (self.records_or_paces, &mut state.sent_segments) {
             (true, Some(sent)) => sent.on_ack(header.ack, &SackBlocks::NONE, now),
             _ => delivered,
         };
@@ -100,10 +100,10 @@ impl TcpSender {
     /// An ACK was processed: sets the pacing rate, and notes if segments are recorded from now on.
     #[inline(always)]
     pub(super) fn follow(&mut self) {
-        if self.follows {
+        if self.records_or_paces {
             self.state.pace();
             self.state.record_as_needed();
-            self.follows = self.state.records_or_paces();
+            self.records_or_paces = self.state.records_or_paces();
         }
     }
 
@@ -112,7 +112,7 @@ impl TcpSender {
     /// [`poll_transmit`](Self::poll_transmit) gives none of them.
     #[inline(always)]
     pub fn take_quota(&mut self) -> Range<u32> {
-        let most = if self.follows {
+        let most = if self.records_or_paces {
             self.state.pacing.permits(&self.state.window, self.state.data_segments())
         } else {
             u32::MAX
@@ -140,7 +140,7 @@ impl TcpSender {
     /// All segments of [`take_quota`](Self::take_quota) are sent.
     #[inline(always)]
     pub fn end_quota(&mut self, now: Time) {
-        if self.follows {
+        if self.records_or_paces {
             self.state.end_quota(now);
         }
     }
@@ -149,7 +149,7 @@ impl TcpSender {
     #[inline(always)]
     pub fn bare_segment(&mut self, seq: u32, now: Time) -> BareTcpHeader {
         let retransmission = self.state.sent(seq, now);
-        if self.follows {
+        if self.records_or_paces {
             self.state.record_and_pace(seq, retransmission, now);
         }
         self.recovery.on_fast_sent(&mut self.state, now);

@@ -57,7 +57,7 @@ macro_rules! variants {
         pub const VARIANTS: &[(&str, &str)] = &[$(($name, $summary),)+];
 
         impl Variant {
-            /// The loss recovery and the congestion control that the variant stands for.
+            /// The loss recovery and the congestion control of the variant.
             pub fn parts(self) -> (RecoveryKind, CongestionControlSpec) {
                 match self {
                     $(Variant::$variant => (RecoveryKind::$recovery, CongestionControlSpec::$control(Default::default())),)+
@@ -71,7 +71,7 @@ variants! {
     "tahoe" => Tahoe, "Fast retransmit, then slow start from the lost segment on (Jacobson 1988).", Tahoe, Reno;
     "reno" => Reno, "Fast retransmit and fast recovery; any new ACK ends recovery (RFC 5681).", Reno, Reno;
     "newreno" => NewReno, "Partial ACKs repair one loss each without leaving recovery (RFC 6582).", NewReno, Reno;
-    "sack" => Sack, "Selective acknowledgements; the profile says by which algorithm (ns-2's pipe or RFC 6675).", Pipe, Reno;
+    "sack" => Sack, "Selective acknowledgements; the profile gives the algorithm (ns-2's pipe or RFC 6675).", Pipe, Reno;
     "fack" => Fack, "Selective acknowledgements and the forward-most of them (Mathis & Mahdavi 1996).", Ns2Fack, Reno;
     "cubic" => Cubic, "SACK, with the window as a cubic function of the time since the latest loss (RFC 9438).", Pipe, Cubic;
     "bbr" => Bbr, "RACK, in ns-2's profiles its pipe, with rate and window by a model of the path (BBR version 1 as in Linux 6).", Pipe, Bbr;
@@ -107,7 +107,7 @@ pub enum RecoveryKind {
 }
 
 impl RecoveryKind {
-    /// Whether it needs SACK blocks.
+    /// True if it needs SACK blocks.
     pub(crate) fn goes_by_sack(self) -> bool {
         !matches!(
             self,
@@ -128,13 +128,13 @@ pub enum Reduction {
     LinuxPrr,
 }
 
-/// What a partial ACK takes from the inflated window (NewReno).
+/// Part that a partial ACK takes from the inflated window (NewReno).
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartialDeflation {
     /// All of the inflation (ns-2 `partial_window_deflation_` false).
     Whole,
-    /// The data acknowledged, but for one segment (RFC 6582 §3.2 step 3).
+    /// The data acknowledged, except one segment (RFC 6582 §3.2 step 3).
     Full,
     /// As `full`, but where the inflation does not cover it cwnd pays for all of the rest and a segment of
     /// inflation stays (ns-2 `partial_window_deflation_` true).
@@ -145,13 +145,13 @@ pub enum PartialDeflation {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Handshake {
-    /// Data at once.
+    /// Data immediately.
     None,
     /// ns-2's model: segment 0 is a bare SYN; the window is 1 until its ACK (`syn_`, `delay_growth_`).
     Syn,
     /// SYN, SYN and ACK, ACK with the first data if there is any (RFC 9293 §3.5).
     ThreeWay,
-    /// ns-2's Vegas: data at once, but the window is 1 until the second ACK, which opens the initial window.
+    /// ns-2's Vegas: data immediately, but the window is 1 until the second ACK, which opens the initial window.
     SlowData,
 }
 
@@ -220,7 +220,7 @@ macro_rules! tcp_parameters {
                 initial_window: Packets,
                 /// Send a new segment on each of the first duplicate ACKs (RFC 3042; ns-2 `singledup_`).
                 limited_transmit: bool,
-                /// Most SACK blocks on an ACK; 0 if SACK is not used (RFC 2018 §3: 4, or 3 beside timestamps).
+                /// Most SACK blocks on an ACK; 0 if SACK is not used (RFC 2018 §3: 4, or 3 with timestamps).
                 sack_blocks: u32,
                 /// Segments and ACKs carry timestamps, and every ACK of new data is a measurement (RFC 7323; ns-2
                 /// `timestamps_`).
@@ -237,7 +237,7 @@ macro_rules! tcp_parameters {
                 /// RFC 8511 §3.1, §4.1).
                 abe: bool,
                 /// Spread what the window permits over the round trip, by Linux's rule (`tcp_update_pacing_rate`). A congestion
-                /// control that paces by itself does so without it.
+                /// control that paces anyway does so without it.
                 pacing: bool,
                 /// RTO before the first measurement (ns-2 `rtxcur_init_`).
                 initial_rto: Duration,
@@ -245,8 +245,8 @@ macro_rules! tcp_parameters {
                 min_rto: Duration,
                 /// Largest RTO (ns-2 `maxrto_`).
                 max_rto: Duration,
-                /// Longest time an ACK is held back, for at most one segment; "0 s" to acknowledge every segment at
-                /// once (ns-2 `TCPSink` against `TCPSink/DelAck` with its `interval_`; RFC 1122: at most 500 ms).
+                /// Longest time an ACK is held back, for at most one segment; "0 s" to acknowledge every segment
+                /// immediately (ns-2 `TCPSink` against `TCPSink/DelAck` with its `interval_`; RFC 1122: at most 500 ms).
                 delayed_ack: Duration,
             }
             rules {
@@ -274,7 +274,7 @@ macro_rules! tcp_parameters {
                 first_loss_unguarded: bool,
                 /// Reno: new duplicate ACKs in a window that duplicate ACKs have cut may cut it again.
                 ///
-                /// ASSUMPTION: ns-2 of before July 2003 did so; 2.35 does not, whatever its switches say.
+                /// ASSUMPTION: ns-2 of before July 2003 did so; 2.35 does not, whatever its switches are.
                 repeat_fast_retransmit: bool,
                 /// Reno: duplicate ACKs inflate the window even where no fast retransmit was made (ns-2
                 /// `exitFastRetrans_` false).
@@ -303,7 +303,7 @@ macro_rules! tcp_parameters {
                 /// FACK: a loss in slow start halves cwnd twice, for what it overshot (Mathis & Mahdavi 1996 §4.5; ns-2
                 /// `ss-div4_`).
                 fack_overdamping: bool,
-                /// FACK: the window comes down by half a segment per segment acknowledged instead of at once (Mathis &
+                /// FACK: the window comes down by half a segment per segment acknowledged instead of immediately (Mathis &
                 /// Mahdavi 1996 §4.6; ns-2 `rampdown_`); with CUBIC by 0.3 of a segment.
                 fack_rampdown: bool,
                 /// A burst that the window permits only a part of waits for the next ACK, if that is near, and pacing makes up for a
@@ -316,7 +316,7 @@ macro_rules! tcp_parameters {
                 halving: Halving,
                 /// Shrink cwnd after an idle RTO (RFC 5681 §4.1; ns-2 `slow_start_restart_`).
                 slow_start_restart: bool,
-                /// Halve cwnd for each idle RTO, down to `restart_window`, and not at once (Linux; RFC 2861).
+                /// Halve cwnd for each idle RTO, down to `restart_window`, and not immediately (Linux; RFC 2861).
                 idle_halving: bool,
                 /// cwnd after an idle RTO; never an increase (ns-2: 1; RFC 5681 §4.1: the initial window).
                 restart_window: Packets,
@@ -333,7 +333,7 @@ macro_rules! tcp_parameters {
                 stale_rto_on_restart: bool,
                 /// When the receiver acknowledges; by Linux's rule `delayed_ack` does not count.
                 ack_rule: AckRule,
-                /// Segment 0 is acknowledged at once even if ACKs are delayed: as SYN, and by ns-2's receiver whether it is one
+                /// Segment 0 is acknowledged immediately even if ACKs are delayed: as SYN, and by ns-2's receiver whether it is one
                 /// or not (ns-2 `SYN_immediate_ack_`).
                 immediate_first_ack: bool,
             }
@@ -350,8 +350,8 @@ macro_rules! params {
         /// Every parameter of a connection, filled in.
         #[derive(Clone, PartialEq, Debug, Serialize)]
         pub struct TcpParams {
-            /// The profile that filled in what the scenario left open; of one that the scenario declares, that which it is
-            /// based on.
+            /// The profile that filled in what the scenario left open; of one that the scenario declares, the one
+            /// that it is based on.
             pub profile: Profile,
             /// The variant.
             pub variant: Variant,
@@ -401,7 +401,7 @@ impl From<&TcpParams> for Arc<TcpParams> {
 }
 
 impl TcpParams {
-    /// What the congestion control reads of the connection.
+    /// Parameters that the congestion control reads of the connection.
     pub(crate) fn for_control(&self) -> ControlParams {
         ControlParams {
             segment: self.segment,
@@ -413,12 +413,12 @@ impl TcpParams {
         }
     }
 
-    /// Whether the recovery may reduce the window in proportion (RFC 9937).
+    /// True if the recovery may reduce the window in proportion (RFC 9937).
     pub(crate) fn takes_prr(&self) -> bool {
         matches!(self.recovery, RecoveryKind::Rack | RecoveryKind::Rfc6675)
     }
 
-    /// Whether segment 0 is a SYN.
+    /// True if segment 0 is a SYN.
     pub(crate) fn has_syn(&self) -> bool {
         matches!(self.handshake, Handshake::Syn | Handshake::ThreeWay)
     }

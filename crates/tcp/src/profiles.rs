@@ -127,18 +127,9 @@ impl TcpParams {
         }
     }
 
-    /// The RFCs' recommendations.
-    fn rfc(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
-        // RFC 6928 §2: min(10 SMSS, max(2 SMSS, 14600 B)), in whole segments.
-        let initial_window = Packets((14_600 / segment.0.max(1)).clamp(2, 10) as u32);
+    /// Values that the profiles of the RFCs and of ns-2 share; each of them lists the others.
+    fn basic(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
         let (recovery, congestion_control) = variant.parts();
-        let (recovery, sack_blocks) = match recovery {
-            // The authors' sender finds losses by time, also that of a retransmission (draft-ietf-ccwg-bbr cites RFC 8985).
-            RecoveryKind::Pipe if variant == Variant::Bbr => (RecoveryKind::Rack, 4),
-            RecoveryKind::Pipe => (RecoveryKind::Rfc6675, 4),
-            RecoveryKind::Ns2Fack => (RecoveryKind::Fack, 4),
-            other => (other, 0),
-        };
         TcpParams {
             profile: Profile::Rfc,
             variant,
@@ -148,9 +139,9 @@ impl TcpParams {
             segment,
             header: Bytes(40),
             ack_size: Bytes(40),
-            handshake: Handshake::ThreeWay,
-            initial_window,
-            initial_ssthresh: Packets(u32::MAX), // RFC 5681 §3.1: arbitrarily high
+            handshake: Handshake::None,
+            initial_window: Packets(2),
+            initial_ssthresh: window,
             max_cwnd: Packets(0),
             max_burst: Packets(0),
             dupack_threshold: 3,
@@ -158,16 +149,16 @@ impl TcpParams {
             guard_fast_retransmit: true,
             first_loss_unguarded: false,
             tail_loss_probe: true,
-            reduction: Reduction::Prr,
+            reduction: Reduction::Immediate,
             repeat_fast_retransmit: false,
             inflate_always: false,
             impatient: true,
             partial_deflation: PartialDeflation::Full,
-            cap_cwnd_on_exit: true,
-            sack_blocks,
-            dsack: sack_blocks > 0,
+            cap_cwnd_on_exit: false,
+            sack_blocks: 0,
+            dsack: false,
             timestamps: false,
-            spurious_detection: SpuriousDetection::FRto, // a handover's delay spike is not a loss
+            spurious_detection: SpuriousDetection::None,
             ecn: false,
             accecn: false,
             abe: false,
@@ -183,79 +174,11 @@ impl TcpParams {
             halving: Halving::Real,
             slow_start_restart: true,
             idle_halving: false,
-            restart_window: initial_window,
-            // ASSUMPTION: RFC 6298 §4 leaves the granularity open ("finer than 100 msec" serves well).
+            restart_window: Packets(1),
             tick: Duration::from_millis(1),
             timer_wheel: false,
             initial_rto: Duration::from_secs(1),
             min_rto: Duration::from_secs(1),
-            max_rto: Duration::from_secs(60),
-            rto_rule: RtoRule::Rfc6298,
-            backoff: Backoff::Rfc2988,
-            stale_rto_on_restart: false,
-            // ASSUMPTION: RFC 1122 §4.2.3.2 gives only the bound of 500 ms; 100 ms is the delay of ns-2's DelAck.
-            delayed_ack: Duration::from_millis(100),
-            ack_rule: AckRule::Delayed,
-            immediate_first_ack: true,
-        }
-    }
-
-    /// ns-2.35 with its defaults untouched.
-    fn ns2_2009(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
-        let (recovery, congestion_control) = variant.parts();
-        let vegas = recovery == RecoveryKind::Vegas; // sends by separate rules
-        TcpParams {
-            profile: Profile::Ns2_2009,
-            variant,
-            recovery,
-            congestion_control,
-            window,
-            segment,
-            header: Bytes(if vegas { 0 } else { 40 }),
-            ack_size: Bytes(40),
-            handshake: if vegas { Handshake::SlowData } else { Handshake::Syn },
-            initial_window: Packets(2),
-            initial_ssthresh: window,
-            max_cwnd: Packets(0),
-            max_burst: Packets(0),
-            dupack_threshold: 3,
-            limited_transmit: true,
-            guard_fast_retransmit: true,
-            first_loss_unguarded: true,
-            tail_loss_probe: true,
-            reduction: Reduction::Immediate,
-            repeat_fast_retransmit: false,
-            inflate_always: false,
-            impatient: true,
-            partial_deflation: PartialDeflation::Ns2,
-            cap_cwnd_on_exit: false,
-            sack_blocks: match recovery {
-                RecoveryKind::Pipe | RecoveryKind::Rfc6675 | RecoveryKind::Fack | RecoveryKind::Ns2Fack => 3,
-                _ => 0,
-            },
-            dsack: false,
-            timestamps: false,
-            spurious_detection: SpuriousDetection::None,
-            ecn: false,
-            accecn: false,
-            abe: false,
-            cwr_on_retransmissions: true,
-            window_scaling: true,
-            receive_autotuning: false,
-            echo_latest: false,
-            fack_overdamping: false,
-            fack_rampdown: false,
-            pacing: false,
-            tso_deferral: false,
-            send_autotuning: false,
-            halving: Halving::TruncatedSsthresh,
-            slow_start_restart: true,
-            idle_halving: false,
-            restart_window: Packets(1),
-            tick: Duration::from_millis(10),
-            timer_wheel: false,
-            initial_rto: Duration::from_secs(3),
-            min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(60),
             rto_rule: RtoRule::Rfc6298,
             backoff: Backoff::Rfc2988,
@@ -266,6 +189,64 @@ impl TcpParams {
         }
     }
 
+    /// The RFCs' recommendations.
+    fn rfc(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
+        // RFC 6928 §2: min(10 SMSS, max(2 SMSS, 14600 B)), in whole segments.
+        let initial_window = Packets((14_600 / segment.0.max(1)).clamp(2, 10) as u32);
+        let (recovery, sack_blocks) = match variant.parts().0 {
+            // The authors' sender finds losses by time, also that of a retransmission (draft-ietf-ccwg-bbr cites RFC 8985).
+            RecoveryKind::Pipe if variant == Variant::Bbr => (RecoveryKind::Rack, 4),
+            RecoveryKind::Pipe => (RecoveryKind::Rfc6675, 4),
+            RecoveryKind::Ns2Fack => (RecoveryKind::Fack, 4),
+            other => (other, 0),
+        };
+        TcpParams {
+            profile: Profile::Rfc,
+            recovery,
+            handshake: Handshake::ThreeWay,
+            initial_window,
+            initial_ssthresh: Packets(u32::MAX), // RFC 5681 §3.1: arbitrarily high
+            reduction: Reduction::Prr,
+            cap_cwnd_on_exit: true,
+            sack_blocks,
+            dsack: sack_blocks > 0,
+            spurious_detection: SpuriousDetection::FRto, // a handover's delay spike is not a loss
+            halving: Halving::Real,
+            restart_window: initial_window,
+            // ASSUMPTION: RFC 6298 §4 leaves the granularity open ("finer than 100 msec" serves well).
+            tick: Duration::from_millis(1),
+            initial_rto: Duration::from_secs(1),
+            min_rto: Duration::from_secs(1),
+            // ASSUMPTION: RFC 1122 §4.2.3.2 gives only the bound of 500 ms; 100 ms is the delay of ns-2's DelAck.
+            delayed_ack: Duration::from_millis(100),
+            ..TcpParams::basic(variant, window, segment)
+        }
+    }
+    /// ns-2.35 with its defaults untouched.
+    fn ns2_2009(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
+        let recovery = variant.parts().0;
+        let vegas = recovery == RecoveryKind::Vegas; // sends by separate rules
+        TcpParams {
+            profile: Profile::Ns2_2009,
+            header: Bytes(if vegas { 0 } else { 40 }),
+            handshake: if vegas { Handshake::SlowData } else { Handshake::Syn },
+            initial_window: Packets(2),
+            initial_ssthresh: window,
+            first_loss_unguarded: true,
+            partial_deflation: PartialDeflation::Ns2,
+            sack_blocks: match recovery {
+                RecoveryKind::Pipe | RecoveryKind::Rfc6675 | RecoveryKind::Fack | RecoveryKind::Ns2Fack => 3,
+                _ => 0,
+            },
+            cwr_on_retransmissions: true,
+            halving: Halving::TruncatedSsthresh,
+            restart_window: Packets(1),
+            tick: Duration::from_millis(10),
+            initial_rto: Duration::from_secs(3),
+            min_rto: Duration::from_millis(200),
+            ..TcpParams::basic(variant, window, segment)
+        }
+    }
     /// ns-2.26.
     ///
     /// ASSUMPTION: only the dates of later changes are known, not this release's values: what is not listed here

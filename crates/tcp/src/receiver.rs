@@ -12,6 +12,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 mod accurate;
+mod echoes;
+mod window;
 
 use accurate::{Accurate, Agreed};
 
@@ -20,23 +22,6 @@ const SACK_BLOCK_SIZE: u64 = 8;
 
 /// Least number of segments that a receiver takes ahead of a gap, however narrow its window: ns-2 takes anything.
 const MIN_BUFFER: u32 = 65_536;
-
-/// The smallest shift that lets the whole buffer be advertised (RFC 7323 §2.2: 14 at most). `None` without flow
-/// control, where the field is not read.
-fn window_shift(params: &TcpParams) -> Option<u32> {
-    // With a buffer that grows the memory of packets counts too (`tcp_select_initial_window`).
-    let bytes = if params.receive_autotuning {
-        Autotuning::largest_buffer(params)
-    } else {
-        u64::from(params.window.0) * params.segment.0
-    };
-    let fits = |shift: &u32| bytes <= 65_535 << shift;
-    match (!params.ns2_no_flow_control(), params.window_scaling) {
-        (false, _) => None,
-        (true, true) => Some((0..14).find(fits).unwrap_or(14)),
-        (true, false) => Some(0),
-    }
-}
 
 /// The receiving end of a connection. The fields that every segment in order uses come first, next to each other.
 #[derive(Clone, Debug)]
@@ -90,7 +75,7 @@ pub struct TcpReceiver {
     /// The SYN/ACK waits for its ACK, and how often its timer has gone off.
     pub(super) unanswered: Option<u8>,
     /// TS.Recent (RFC 7323 §4.3).
-    pub(super) recent: Option<Time>,
+    pub(super) ts_recent: Option<Time>,
     /// A segment of each block to report, the block changed last in front (RFC 2018 §4).
     pub(super) reported: VecDeque<u32>,
 }
@@ -115,7 +100,7 @@ impl TcpReceiver {
             quick_acks: params.has_quick_acks().then(|| Box::new(QuickAcks::new(&params))),
             autotuning: params.receive_autotuning.then(|| Box::new(Autotuning::new(&params))),
             accurate: params.accecn.then(|| Box::new(Accurate::default())),
-            shift: window_shift(&params).map(|shift| shift as u8),
+            shift: TcpReceiver::shift_for(&params).map(|shift| shift as u8),
             syn_due: false,
             without_ecn: false,
             fin: None,
@@ -127,7 +112,7 @@ impl TcpReceiver {
             asks_two: false,
             repeated: None,
             unanswered: None,
-            recent: None,
+            ts_recent: None,
             // RFC 7323 §3: with timestamps there is room for three.
             sack_blocks: params.sack_blocks.min(if params.timestamps { 3 } else { 4 }) as u8,
             reported: VecDeque::new(),
@@ -184,7 +169,7 @@ impl TcpReceiver {
     /// no more.
     fn allows_fast_path(&self) -> bool {
         let nothing_held = self.received.is_bare() && self.reads_at_once && self.unread == 0;
-        let nothing_to_say = self.recent.is_none() && self.reported.is_empty();
+        let nothing_to_say = self.ts_recent.is_none() && self.reported.is_empty();
         let agreed = !self.params.ecn
             && !self.params.timestamps
             && self.quick_acks.is_none()
@@ -250,40 +235,15 @@ impl TcpReceiver {
     fn on_any_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) -> Receipt {
         self.queue_bare_ack();
         let expected = self.received.base();
-        if self.unanswered.is_some() && !header.flags.has(TcpFlags::SYN) {
+        let [syn, fin] = [TcpFlags::SYN, TcpFlags::FIN].map(|flag| header.flags.has(flag));
+        if self.unanswered.is_some() && !syn {
             (self.unanswered, self.delayed) = (None, Timer::default());
         }
-        let [syn, fin] = [TcpFlags::SYN, TcpFlags::FIN].map(|flag| header.flags.has(flag));
         let out_of_order = header.seq < self.highest_end;
-        let bare = header.payload == 0 && !syn && !fin && header.flags.has(TcpFlags::ACK);
-        // RFC 9293 §3.10.7.4: only segments in the window are accepted. The others are answered, except ACKs in place.
-        let beyond = header.seq >= expected.saturating_add(self.takes_ahead);
-        let closed = self.unread >= self.buffer() && header.seq >= expected;
-        let needs_room =
-            !(self.params.takes_bare_fin() && fin && header.payload == 0 && header.seq == expected);
-        if bare || beyond || (closed && needs_room) {
-            if expected == 1 && self.params.completes_handshake() {
-                self.complete_handshake(now);
-            }
-            if beyond || !bare || header.seq < expected {
-                self.acknowledge(now);
-            }
+        if !self.accepts(header, now) {
             return Receipt { fresh: false, in_order_segments: 0, out_of_order };
         }
-        // RFC 7323 §5.3 R1 (PAWS): older than what was accepted last. ns-2 has none.
-        let is_old = header.timestamps.is_some_and(|timestamps| Some(timestamps.value) < self.recent);
-        if is_old && self.params.timestamps && !self.params.ns2_no_paws() {
-            self.acknowledge(now);
-            return Receipt { fresh: false, in_order_segments: 0, out_of_order };
-        }
-        if let Some(timestamps) = header.timestamps
-            && (self.params.echo_latest
-                || (header.seq <= self.last_ack && self.recent <= Some(timestamps.value)))
-            && !self.only_answers(header.seq)
-            && !self.repeats_answer(syn)
-        {
-            self.recent = Some(timestamps.value);
-        }
+        self.note_timestamps(header);
         let mark_changes = self.note_congestion(header, ecn, now);
         let (fresh, advanced) = self.received.take(header.seq);
         let flushes = self.flushes_for_block(header.seq);
@@ -301,146 +261,82 @@ impl TcpReceiver {
         self.unread += if self.reads_at_once { 0 } else { in_order_segments };
         let widens = self.tune(header, fresh, now);
         self.syn_due |= syn || (self.params.ns2_first_is_syn() && header.flags.has(TcpFlags::ECE));
-        // RFC 5681 §4.2: only the next expected segment that fills no part of a gap may wait, one at a time.
-        let fills_gap = self.highest_end > header.seq + 1;
-        let first =
-            self.params.immediate_first_ack && (syn || (self.params.ns2_first_is_syn() && header.seq == 0));
-        let plain = !first && !fin && !self.delayed.runs();
-        let is_last_copy = self.params.ns2_copy_is_in_order() && header.seq + 1 == expected;
-        let in_order = header.seq == expected || is_last_copy;
-        let delay = self.params.delayed_ack;
         if flushes {
             self.widened(widens); // its own ACK is not due any more
         } else if self.quick_acks.is_some() {
+            let fills_gap = self.highest_end > header.seq + 1;
             let arrival = self.arrival(header, [fresh, fills_gap, widens], expected);
             self.acknowledge_in_order(&arrival, advanced, [syn || fin, mark_changes], now);
-        } else if delay > Duration::ZERO && in_order && !fills_gap && plain && !mark_changes {
-            self.delayed.start(now, delay);
+        } else if !mark_changes && self.may_wait(header, expected) {
+            self.delayed.start(now, self.params.delayed_ack);
         } else {
             self.acknowledge(now);
         }
         Receipt { fresh, in_order_segments, out_of_order }
     }
 
-    /// From now on the application reads only by [`read`](Self::read). Until then data that arrives in order stays in
-    /// the buffer and narrows the window.
-    pub fn hold(&mut self) {
-        self.reads_at_once = false;
-        self.short_cut = ShortCut::None;
+    /// True if a segment is accepted; otherwise its answer, if it has one, is sent. RFC 9293 §3.10.7.4: only segments in the
+    /// window are accepted. The others are answered, except ACKs in place.
+    #[inline]
+    fn accepts(&mut self, header: &TcpHeader, now: Time) -> bool {
+        let expected = self.received.base();
+        let [syn, fin] = [TcpFlags::SYN, TcpFlags::FIN].map(|flag| header.flags.has(flag));
+        let bare = header.payload == 0 && !syn && !fin && header.flags.has(TcpFlags::ACK);
+        let beyond = header.seq >= expected.saturating_add(self.takes_ahead);
+        let closed = self.unread >= self.buffer() && header.seq >= expected;
+        let needs_room =
+            !(self.params.takes_bare_fin() && fin && header.payload == 0 && header.seq == expected);
+        if bare || beyond || (closed && needs_room) {
+            if expected == 1 && self.params.completes_handshake() {
+                self.complete_handshake(now);
+            }
+            if beyond || !bare || header.seq < expected {
+                self.acknowledge(now);
+            }
+            return false;
+        }
+        // RFC 7323 §5.3 R1 (PAWS): older than what was accepted last. ns-2 has none.
+        let is_old = header.timestamps.is_some_and(|timestamps| Some(timestamps.value) < self.ts_recent);
+        let is_refused = is_old && self.params.timestamps && !self.params.ns2_no_paws();
+        if is_refused {
+            self.acknowledge(now);
+        }
+        !is_refused
     }
 
-    /// The application takes `segments` out of the buffer. An ACK advertises the wider window if it was closed, or
-    /// has become wider by half of the buffer (RFC 9293 §3.8.6.2.2).
-    pub fn read(&mut self, segments: u32, now: Time) {
-        self.unread = self.unread.saturating_sub(segments);
-        self.take_reading(now);
-        let window = self.advertised();
-        let wider = window.saturating_sub(self.last_window);
-        if wider > 0 && (self.last_window == 0 || 2 * wider >= self.buffer()) {
-            self.acknowledge(now);
+    /// Notes the time that ACKs echo (RFC 7323 §4.3).
+    #[inline]
+    fn note_timestamps(&mut self, header: &TcpHeader) {
+        if let Some(timestamps) = header.timestamps
+            && (self.params.echo_latest
+                || (header.seq <= self.last_ack && self.ts_recent <= Some(timestamps.value)))
+            && !self.only_answers(header.seq)
+            && !self.repeats_answer(header.flags.has(TcpFlags::SYN))
+        {
+            self.ts_recent = Some(timestamps.value);
         }
     }
 
+    /// RFC 5681 §4.2: only the ACK of the next expected segment that fills no part of a gap may wait, one at a time.
+    #[inline]
+    fn may_wait(&self, header: &TcpHeader, expected: u32) -> bool {
+        let fills_gap = self.highest_end > header.seq + 1;
+        let syn = header.flags.has(TcpFlags::SYN);
+        let first =
+            self.params.immediate_first_ack && (syn || (self.params.ns2_first_is_syn() && header.seq == 0));
+        let plain = !first && !header.flags.has(TcpFlags::FIN) && !self.delayed.runs();
+        let is_last_copy = self.params.ns2_copy_is_in_order() && header.seq + 1 == expected;
+        let in_order = header.seq == expected || is_last_copy;
+        self.params.delayed_ack > Duration::ZERO && in_order && !fills_gap && plain
+    }
     /// True if everything up to the other end's FIN has arrived.
     pub fn closed(&self) -> bool {
         self.fin.is_some_and(|fin| self.received.base() > fin)
     }
 
-    /// RFC 3168 §6.1.3: congestion is echoed from its arrival until the sender reports by CWR that it has cut its
-    /// window. True if the ACK of the segment is sent immediately.
-    fn note_congestion(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) -> bool {
-        if !self.params.ecn || self.without_ecn {
-            return false;
-        }
-        if let Some(accurate) = &mut self.accurate {
-            if header.flags.has(TcpFlags::SYN) {
-                accurate.on_syn(header.flags, ecn);
-                return false;
-            }
-            match accurate.agreed() {
-                Agreed::Accurate => return accurate.on_segment(ecn, header.payload),
-                Agreed::Nothing => return false,
-                Agreed::Classic => {}
-            }
-        }
-        let syn = header.flags.has(TcpFlags::SYN);
-        if syn && self.params.agrees_on_ecn() && self.received.base() == 0 {
-            let offers = header.flags.has(TcpFlags::ECE) && header.flags.has(TcpFlags::CWR);
-            self.without_ecn = !offers;
-        }
-        let tells_cwr = header.flags.has(TcpFlags::CWR) && !syn;
-        let at_once = tells_cwr && header.payload > 0 && self.params.acks_cwr_at_once();
-        if self.reports_marks {
-            if syn {
-                return false; // RFC 8257 §3.6: the mark of a SYN is ignored
-            }
-            let is_copy = header.seq < self.received.base() && self.params.skips_marks_of_copies();
-            return (!is_copy && self.report_mark(ecn == Ecn::Ce, now)) || at_once;
-        }
-        if tells_cwr {
-            self.echoes = false;
-        }
-        let held = self.delayed.runs() && self.held_mark;
-        self.held_mark = self.params.ns2_holds_marks() && ecn == Ecn::Ce;
-        // RFC 3168 §6.1.5: the mark of a segment outside the window is ignored.
-        let is_old = header.seq < self.received.base() && !self.params.ns2_holds_marks();
-        let begins = ecn == Ecn::Ce && !is_old && !self.echoes;
-        let sent_again = ecn == Ecn::NotEct && self.seen_ect && !is_old;
-        self.asks_two = begins || sent_again;
-        self.seen_ect |= ecn != Ecn::NotEct && !is_old;
-        self.echoes |= held || (ecn == Ecn::Ce && !is_old);
-        at_once
-    }
-
-    /// RFC 8257 §3.2: an ACK echoes congestion if the segments that it acknowledges were marked. Where that changes, an
-    /// ACK that is held back is sent first (`dctcp_ece_ack_update`). True if it changes.
-    fn report_mark(&mut self, marked: bool, now: Time) -> bool {
-        let changes = marked != self.echoes;
-        if changes && self.delayed.runs() {
-            self.acknowledge(now);
-        }
-        self.echoes = marked;
-        changes
-    }
-
-    /// Segments in order that are kept at most until the application takes them.
-    pub(super) fn buffer(&self) -> u32 {
-        self.autotuning.as_ref().map_or(self.params.window.0, |tuning| tuning.segments())
-    }
-
-    /// The window to advertise, in whole segments.
-    fn advertised(&self) -> u32 {
-        self.in_field(self.bytes_advertised(self.shift), self.shift)
-    }
-
-    /// The same in bytes, where the field of the window is shifted by `shift` bits.
-    #[inline]
-    fn bytes_advertised(&self, shift: Option<u8>) -> u64 {
-        match &self.autotuning {
-            Some(tuning) => tuning.window(self.received.base(), shift.unwrap_or(0)),
-            None => u64::from(self.params.window.0.saturating_sub(self.unread)) * self.params.segment.0,
-        }
-    }
-
-    /// The window that its field can express of these bytes, in segments.
-    #[inline]
-    fn in_field(&self, bytes: u64, shift: Option<u8>) -> u32 {
-        let segment = self.params.segment.0;
-        let Some(shift) = shift else { return (bytes / segment) as u32 };
-        let bytes = bytes.min(65_535 << shift);
-        // RFC 7323 §2.3: the field holds what the shift leaves of it.
-        let bytes = if self.params.rounds_window_up() { bytes.next_multiple_of(1 << shift) } else { bytes };
-        ((bytes >> shift << shift) / segment) as u32
-    }
-
     /// The parameters of the connection.
     pub fn params(&self) -> &TcpParams {
         &self.params
-    }
-
-    /// The window scale that its SYN offers (RFC 7323 §2.2), if it offers one.
-    pub fn window_shift(&self) -> Option<u8> {
-        self.shift.filter(|_| self.params.window_scaling)
     }
 
     /// The next ACK to send; call until `None`.
@@ -546,7 +442,7 @@ impl TcpReceiver {
             flags,
             window: self.last_window,
             sacks,
-            timestamps: self.recent.map(|echo| Timestamps { value: now, echo }),
+            timestamps: self.ts_recent.map(|echo| Timestamps { value: now, echo }),
             accecn,
             ..TcpHeader::default()
         };
@@ -560,17 +456,6 @@ impl TcpReceiver {
         self.outgoing.push_back(Segment { header, size, ecn });
         if is_syn_ack {
             self.await_third_segment(now);
-        }
-    }
-
-    /// The flags with which an ACK echoes congestion; those of a SYN (`syn`) agree on ECN (RFC 3168 §6.1.1).
-    fn echo(&self, syn: bool) -> TcpFlags {
-        let agreed = self.accurate.as_ref().map(|accurate| (accurate.agreed(), accurate.ace(syn)));
-        match agreed {
-            Some((Agreed::Accurate, ace)) => TcpFlags::default().with_ace(ace),
-            Some((Agreed::Nothing, _)) => TcpFlags::default(),
-            _ if self.echoes || syn && self.params.ecn && !self.without_ecn => TcpFlags::ECE,
-            _ => TcpFlags::default(),
         }
     }
 

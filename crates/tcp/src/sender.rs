@@ -24,17 +24,17 @@ pub struct TcpSender {
     /// The short cut that the next input may take, by the last one that may have changed it.
     pub(super) short_cut: ShortCut,
     /// Segments are recorded or paced: on the fast path too, and by the same input.
-    pub(super) follows: bool,
+    pub(super) records_or_paces: bool,
     /// A bare ACK is due if no segment takes it along.
-    pub(super) answer: bool,
+    pub(super) ack_due: bool,
     /// A probe of a closed window is due.
-    pub(super) probe: bool,
+    pub(super) window_probe_due: bool,
     /// The other end has sent its FIN.
     pub(super) peer_closed: bool,
     /// The SYN/ACK is to be acknowledged before data goes.
-    pub(super) completes: bool,
+    pub(super) handshake_ack_due: bool,
     /// TS.Recent (RFC 7323 §4.3).
-    pub(super) recent: Time,
+    pub(super) ts_recent: Time,
     pub(super) recovery: Recovery,
 }
 
@@ -46,15 +46,15 @@ impl TcpSender {
         let recovery = Recovery::new(&params);
         let state = SendState::new(params, tick_phase);
         TcpSender {
-            follows: state.records_or_paces(),
+            records_or_paces: state.records_or_paces(),
             recovery,
             state,
             short_cut: ShortCut::None,
-            answer: false,
-            probe: false,
+            ack_due: false,
+            window_probe_due: false,
             peer_closed: false,
-            completes: false,
-            recent: Time::ZERO,
+            handshake_ack_due: false,
+            ts_recent: Time::ZERO,
         }
     }
 
@@ -136,13 +136,11 @@ impl TcpSender {
     /// A segment of any kind arrived.
     #[inline(never)]
     fn on_any_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) {
-        let state = &mut self.state;
-        // RFC 7323 §5.3 R1 (PAWS): older than what was accepted last. ns-2 has none.
-        let is_old = header.timestamps.is_some_and(|timestamps| timestamps.value < self.recent);
-        if is_old && state.params.timestamps && !state.params.ns2_no_paws() {
-            self.answer = true;
+        if self.is_older_than_accepted(header) {
+            self.ack_due = true;
             return;
         }
+        let state = &mut self.state;
         if !header.flags.has(TcpFlags::ACK) || header.ack > state.snd_max {
             return;
         }
@@ -153,63 +151,19 @@ impl TcpSender {
             return self.recovery.algorithm().on_late_ack(state, header, now);
         }
         let marked = state.echoed(header, ecn);
-        let echoes = marked.is_some();
-        self.answer |= header.flags.has(TcpFlags::FIN) || (header.flags.has(TcpFlags::SYN) && state.una > 0);
-        self.answer |= header.flags.has(TcpFlags::SYN) && state.end == 1;
-        self.peer_closed |= header.flags.has(TcpFlags::FIN);
-        self.recent = header.timestamps.map_or(self.recent, |timestamps| timestamps.value);
-        let window_changed = state.take_window(header, now);
-        let is_measured = state.params.timestamps && !state.is_of_old_path(header.ack);
-        state.echo = header.timestamps.filter(|_| is_measured).map(|timestamps| timestamps.echo);
-        // ns-2 agrees on ECN with the first ACK of new data, however much it acknowledges.
-        let agrees = state.answers_syn(header.ack) || state.params.ns2_offers_ecn_on_data() && state.una == 0;
-        state.ece = echoes && !agrees;
-        let before = state.window.sizes();
-        if state.params.ecn && !(state.una == 0 && state.params.has_syn()) {
-            let (ack, acked, nxt) =
-                (header.ack, self.recovery.algorithm().delivered_by(state, header), state.nxt);
-            let counts = state.accurate.as_ref().is_some_and(|accurate| accurate.counts());
-            let marked = marked.map_or(0, |marked| if counts { marked } else { acked });
-            state.control.algorithm().on_feedback(&Feedback { ack, acked, marked, nxt, now });
-        }
-        state.end_echo_reduction(header.ack);
-        let behind_recovery = (echoes && state.ends_recovery(header.ack)).then(|| state.in_use());
-        if echoes && behind_recovery.is_none() && !state.params.hears_echoes_last() {
-            state.ecn_echo(header.ack, state.in_use(), now);
-        }
-        let stamp = state.stamp(now);
-        let recorded = state.sent_segments.as_mut().map(|sent| sent.on_ack(header.ack, &header.sacks, stamp));
-        state.delivered = Some(recorded.unwrap_or_default());
-        if state.is_of_old_path(header.ack) {
-            state.forget_measurement();
-        }
-        let acked = header.ack - state.una;
-        let connects = state.una == 0 && acked > 0;
+        self.note_signs(header);
+        let window_changed = self.state.take_window(header, now);
+        self.note_timestamps(header);
+        let before = self.state.window.sizes();
+        let behind_recovery = self.on_echo(header, marked, now);
+        self.state.note_in_record(header, now);
+        let acked = header.ack - self.state.una;
         if acked > 0 {
-            self.recovery.algorithm().on_new_ack(state, header, now);
-            if let Some(in_use) = behind_recovery {
-                state.ecn_echo(header.ack, in_use, now);
-            }
-            self.completes = connects && state.params.completes_handshake();
-            if connects && state.timeouts > 0 {
-                state.connected_late(now);
-            }
-        } else if header.payload == 0 && !header.flags.has(TcpFlags::SYN) && !header.flags.has(TcpFlags::FIN)
-        {
-            // RFC 6675 §2: with SACK blocks it is a duplicate ACK even if it changes the window.
-            let says_more = state.goes_by_sack() && !header.sacks.as_slice().is_empty();
-            let updates = window_changed && !says_more;
-            // RACK-TLP learns also from what comes with nothing outstanding (RFC 8985 §7.4.2).
-            let idle = state.flight_size() == 0 && state.params.recovery != RecoveryKind::Rack;
-            if !state.params.ns2_counts_all_dupacks() && (idle || updates) {
-                if window_changed {
-                    state.renew_quota();
-                }
-                state.delivered = None;
-                return; // RFC 5681 §2: no duplicate ACK
-            }
-            self.recovery.algorithm().on_dup_ack(state, header, now);
+            self.on_new_ack(header, behind_recovery, now);
+        } else if !self.on_ack_of_nothing_new(header, window_changed, now) {
+            return;
         }
+        let state = &mut self.state;
         if state.spurious.is_watching() {
             let mut spurious = std::mem::take(&mut state.spurious);
             spurious.on_ack(state, header, acked, now);
@@ -228,6 +182,91 @@ impl TcpSender {
         }
     }
 
+    /// RFC 7323 §5.3 R1 (PAWS): a segment is older than what was accepted last. ns-2 has none.
+    #[inline]
+    fn is_older_than_accepted(&self, header: &TcpHeader) -> bool {
+        let is_old = header.timestamps.is_some_and(|timestamps| timestamps.value < self.ts_recent);
+        is_old && self.state.params.timestamps && !self.state.params.ns2_no_paws()
+    }
+
+    /// Notes the SYN or FIN of the other end, which asks for an answer.
+    #[inline]
+    fn note_signs(&mut self, header: &TcpHeader) {
+        let [syn, fin] = [TcpFlags::SYN, TcpFlags::FIN].map(|flag| header.flags.has(flag));
+        self.ack_due |= fin || (syn && (self.state.una > 0 || self.state.end == 1));
+        self.peer_closed |= fin;
+    }
+
+    /// Notes the other end's time, and the own time that it echoes, if that measures the present path.
+    #[inline]
+    fn note_timestamps(&mut self, header: &TcpHeader) {
+        let state = &mut self.state;
+        self.ts_recent = header.timestamps.map_or(self.ts_recent, |timestamps| timestamps.value);
+        let is_measured = state.params.timestamps && !state.is_of_old_path(header.ack);
+        state.echo = header.timestamps.filter(|_| is_measured).map(|timestamps| timestamps.echo);
+    }
+
+    /// An ACK echoes congestion, or reports that nothing was marked. If it ends a recovery too, the window is cut behind that:
+    /// what is in use now.
+    #[inline]
+    fn on_echo(&mut self, header: &TcpHeader, marked: Option<u32>, now: Time) -> Option<f64> {
+        let state = &mut self.state;
+        let echoes = marked.is_some();
+        // ns-2 agrees on ECN with the first ACK of new data, however much it acknowledges.
+        let agrees = state.answers_syn(header.ack) || state.params.ns2_offers_ecn_on_data() && state.una == 0;
+        state.ece = echoes && !agrees;
+        if state.params.ecn && !(state.una == 0 && state.params.has_syn()) {
+            let (ack, acked, nxt) =
+                (header.ack, self.recovery.algorithm().delivered_by(state, header), state.nxt);
+            let counts = state.accurate.as_ref().is_some_and(|accurate| accurate.counts());
+            let marked = marked.map_or(0, |marked| if counts { marked } else { acked });
+            state.control.algorithm().on_feedback(&Feedback { ack, acked, marked, nxt, now });
+        }
+        state.end_echo_reduction(header.ack);
+        let behind_recovery = (echoes && state.ends_recovery(header.ack)).then(|| state.in_use());
+        if echoes && behind_recovery.is_none() && !state.params.hears_echoes_last() {
+            state.ecn_echo(header.ack, state.in_use(), now);
+        }
+        behind_recovery
+    }
+
+    /// An ACK of new data. `behind_recovery`: it ends a recovery and echoes congestion; what was in use before it.
+    #[inline]
+    fn on_new_ack(&mut self, header: &TcpHeader, behind_recovery: Option<f64>, now: Time) {
+        let state = &mut self.state;
+        let connects = state.una == 0;
+        self.recovery.algorithm().on_new_ack(state, header, now);
+        if let Some(in_use) = behind_recovery {
+            state.ecn_echo(header.ack, in_use, now);
+        }
+        self.handshake_ack_due = connects && state.params.completes_handshake();
+        if connects && state.timeouts > 0 {
+            state.connected_late(now);
+        }
+    }
+
+    /// An ACK that acknowledges nothing new, perhaps a duplicate ACK. False if it is none and nothing else follows.
+    #[inline]
+    fn on_ack_of_nothing_new(&mut self, header: &TcpHeader, window_changed: bool, now: Time) -> bool {
+        let state = &mut self.state;
+        if header.payload > 0 || header.flags.has(TcpFlags::SYN) || header.flags.has(TcpFlags::FIN) {
+            return true;
+        }
+        // RFC 6675 §2: with SACK blocks it is a duplicate ACK even if it changes the window.
+        let reports_blocks = state.goes_by_sack() && !header.sacks.as_slice().is_empty();
+        let updates = window_changed && !reports_blocks;
+        // RACK-TLP learns also from what comes with nothing outstanding (RFC 8985 §7.4.2).
+        let idle = state.flight_size() == 0 && state.params.recovery != RecoveryKind::Rack;
+        if !state.params.ns2_counts_all_dupacks() && (idle || updates) {
+            if window_changed {
+                state.renew_quota();
+            }
+            state.delivered = None;
+            return false; // RFC 5681 §2: no duplicate ACK
+        }
+        self.recovery.algorithm().on_dup_ack(state, header, now);
+        true
+    }
     /// The sender is notified that its segments take another path, and follows the policy. The number of segments
     /// counted as lost; `None`: nothing was done.
     pub fn on_new_path(&mut self, policy: PathPolicy, now: Time) -> Option<u32> {
@@ -297,7 +336,7 @@ impl TcpSender {
         let retransmission = self.state.sent(seq, now);
         self.state.record_and_pace(seq, retransmission, now);
         self.recovery.algorithm().on_sent(&mut self.state, seq, now);
-        self.answer = false;
+        self.ack_due = false;
         let syn = seq == 0 && self.state.params.has_syn();
         let fin = self.state.fin == Some(seq);
         let ecn = self.state.uses_ecn();
@@ -348,13 +387,13 @@ impl TcpSender {
     /// The ACK of a SYN/ACK, if it goes without data and has not gone yet. With
     /// accurate ECN it is the only one that reports in which ECN field that arrived (RFC 9768 §3.2.2.1).
     fn third_ack(&mut self, now: Time) -> Option<Segment> {
-        let completes = std::mem::take(&mut self.completes);
+        let handshake_ack_due = std::mem::take(&mut self.handshake_ack_due);
         let (ace, accecn) = match self.state.accurate.as_mut() {
             Some(accurate) => (accurate.third_ack()?, accurate.first_option()),
-            None if completes => Default::default(),
+            None if handshake_ack_due => Default::default(),
             None => return None,
         };
-        self.answer = false;
+        self.ack_due = false;
         let bare = self.bare_header(now);
         let header = TcpHeader { seq: self.state.nxt, flags: bare.flags.with_ace(ace), accecn, ..bare };
         let size = Bytes(self.bare_size().0 + accecn.padded_size());
@@ -383,7 +422,7 @@ impl TcpSender {
     fn on_timers(&mut self, now: Time) {
         self.state.pacing.on_deadline(now);
         if self.state.persist.expired(now) {
-            self.probe = true;
+            self.window_probe_due = true;
             self.state.restart_persist(now);
         }
         if self.state.recovery_timer.expired(now) {
@@ -407,8 +446,8 @@ impl TcpSender {
 
     /// A segment without data: a probe of a closed window, or the answer to a SYN or FIN.
     fn poll_bare(&mut self, now: Time) -> Option<Segment> {
-        let probe = std::mem::take(&mut self.probe);
-        if !std::mem::take(&mut self.answer) && !probe {
+        let probe = std::mem::take(&mut self.window_probe_due);
+        if !std::mem::take(&mut self.ack_due) && !probe {
             return None;
         }
         // ASSUMPTION: a probe repeats the number before the first outstanding one and has no data; the receiver answers
@@ -425,7 +464,7 @@ impl TcpSender {
         TcpHeader {
             ack: u32::from(connected) + u32::from(self.peer_closed),
             flags: if connected { TcpFlags::ACK.with(self.state.ace()) } else { TcpFlags::default() },
-            timestamps: stamped.then_some(Timestamps { value: now, echo: self.recent }),
+            timestamps: stamped.then_some(Timestamps { value: now, echo: self.ts_recent }),
             ..TcpHeader::default()
         }
     }

@@ -7,6 +7,11 @@ use roamlab_engine::{Bytes, Duration, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod refusals;
+mod unread;
+
+use refusals::check;
+
 macro_rules! spec {
     (
         parameters { $($(#[$doc:meta])* $name:ident: $type:ty,)+ }
@@ -41,15 +46,6 @@ macro_rules! spec {
 }
 tcp_parameters!(spec!);
 
-/// Most segments of a window: the largest window has 2^30 bytes (RFC 7323 §2.3), a segment at least one.
-const LARGEST_WINDOW: u32 = 1 << 30;
-
-/// Most duplicate ACKs to wait for: more than a window of 65535 bytes can cause.
-const LARGEST_THRESHOLD: u32 = 65_535;
-
-/// Longest tick of a clock: BSD's slow timer ticked twice a second.
-const LONGEST_TICK: Duration = Duration::from_secs(3600);
-
 impl TcpSpec {
     /// Fills in what the scenario left open, with the rules of a profile, built-in or declared.
     ///
@@ -81,7 +77,7 @@ impl TcpSpec {
             params.ecn = self.ecn.unwrap_or(true);
         }
         if params.recovery == RecoveryKind::Rack {
-            // It goes by SACK, and has a detection of spurious retransmissions of its own.
+            // It uses SACK, and has its own detection of spurious retransmissions.
             params.sack_blocks = self.sack_blocks.unwrap_or(4);
             params.dsack = rules.dsack.unwrap_or(true);
             params.spurious_detection = self.spurious_detection.unwrap_or(params.undo_of_rack());
@@ -135,259 +131,6 @@ impl TcpSpec {
             ),
         })
     }
-
-    /// Parameters and rules that are written and change nothing, as the connection has another recovery, congestion control
-    /// or parameter: the name, what reads it, and what to write. `params`: what this resolves to under the profile.
-    pub fn unread(
-        &self,
-        profile: &TcpProfile,
-        params: &TcpParams,
-    ) -> Vec<(&'static str, &'static str, &'static str)> {
-        use RecoveryKind::*;
-        let recovers_by = |kinds: &[RecoveryKind]| kinds.contains(&params.recovery);
-        let is_model = matches!(
-            params.congestion_control,
-            CongestionControlSpec::Bbr(_) | CongestionControlSpec::Bbr3(_)
-        );
-        let paces = is_model || matches!(params.congestion_control, CongestionControlSpec::Prague(_));
-        let halves = matches!(
-            params.congestion_control,
-            CongestionControlSpec::Reno(_) | CongestionControlSpec::Dctcp(_)
-        );
-        let restarts = params.slow_start_restart && !is_model;
-        let restart = match is_model {
-            true => {
-                ("only a congestion control without a model of the path reduces the window after idle", "")
-            }
-            false => {
-                ("only `slow_start_restart` reduces the window after idle", "`slow_start_restart = true`")
-            }
-        };
-        let newreno = ("only the recovery \"newreno\" has partial ACKs", "`recovery = \"newreno\"`");
-        let fack = ("only FACK's recovery has it", "`variant = \"fack\"`");
-        let guarded = ("the recoveries \"rfc6675\" and \"rack\" have a rule without a switch", "");
-        let is_guarded = !recovers_by(&[Rfc6675, Rack, Ns2Fack]);
-        let is_delayed = params.ack_rule == AckRule::Delayed;
-        let rows = [
-            (profile.reduction.is_some(), params.takes_prr(), "reduction", REDUCES),
-            (profile.tail_loss_probe.is_some(), recovers_by(&[Rack]), "tail_loss_probe", PROBES),
-            (profile.impatient.is_some(), recovers_by(&[NewReno]), "impatient", newreno),
-            (profile.partial_deflation.is_some(), recovers_by(&[NewReno]), "partial_deflation", newreno),
-            (profile.cap_cwnd_on_exit.is_some(), recovers_by(&[NewReno]), "cap_cwnd_on_exit", newreno),
-            (
-                profile.repeat_fast_retransmit.is_some(),
-                recovers_by(&[Reno]),
-                "repeat_fast_retransmit",
-                REPEATS,
-            ),
-            (profile.inflate_always.is_some(), recovers_by(&[Reno, NewReno]), "inflate_always", INFLATES),
-            (profile.fack_overdamping.is_some(), recovers_by(&[Fack, Ns2Fack]), "fack_overdamping", fack),
-            (profile.fack_rampdown.is_some(), recovers_by(&[Fack, Ns2Fack]), "fack_rampdown", fack),
-            (self.limited_transmit.is_some(), !recovers_by(&[Rack, Ns2Fack]), "limited_transmit", LIMITED),
-            (profile.guard_fast_retransmit.is_some(), is_guarded, "guard_fast_retransmit", guarded),
-            (
-                profile.first_loss_unguarded.is_some(),
-                is_guarded || params.is_ns2(),
-                "first_loss_unguarded",
-                guarded,
-            ),
-            (profile.cwr_on_retransmissions.is_some(), params.ecn, "cwr_on_retransmissions", ECHOES),
-            (profile.echo_latest.is_some(), params.timestamps || params.is_ns2(), "echo_latest", TIMESTAMPS),
-            (profile.send_autotuning == Some(true), params.tso_deferral, "send_autotuning", BURSTS),
-            (profile.idle_halving.is_some(), restarts, "idle_halving", restart),
-            (profile.restart_window.is_some(), restarts, "restart_window", restart),
-            (profile.slow_start_restart.is_some(), !is_model, "slow_start_restart", restart),
-            (self.delayed_ack.is_some(), is_delayed, "delayed_ack", TcpParams::OWN_DELAY),
-            (self.pacing == Some(false), !paces, "pacing", PACES),
-            (
-                self.sack_blocks.is_some_and(|most| most > 0),
-                params.recovery.goes_by_sack(),
-                "sack_blocks",
-                BLOCKS,
-            ),
-            (profile.dsack == Some(true), params.sack_blocks > 0, "dsack", BLOCKS),
-            (profile.halving.is_some(), halves, "halving", HALVES),
-            (
-                profile.dupack_threshold.is_some(),
-                params.dupack_threshold < params.window.0,
-                "dupack_threshold",
-                DUPLICATES,
-            ),
-            (profile.window_scaling.is_some(), !params.is_ns2(), "window_scaling", ANNOUNCES),
-            (profile.rto_rule.is_some(), !params.is_ns2(), "rto_rule", TICKS),
-            (self.initial_rto.is_some(), params.initial_rto >= params.min_rto, "initial_rto", RAISED),
-            (
-                profile.max_cwnd.is_some_and(|most| most.0 > 0),
-                params.max_cwnd < params.window,
-                "max_cwnd",
-                WINDOW,
-            ),
-        ];
-        let unread = rows.into_iter().filter(|&(is_written, is_read, ..)| is_written && !is_read);
-        unread.map(|(_, _, name, (reader, write))| (name, reader, write)).collect()
-    }
-}
-
-/// What reads a parameter, and what to write for that.
-type Reader = (&'static str, &'static str);
-const REDUCES: Reader =
-    ("only the recoveries \"rack\" and \"rfc6675\" reduce the window in proportion", "`recovery = \"rack\"`");
-const PROBES: Reader = ("only the recovery \"rack\" probes for the loss of a tail", "`recovery = \"rack\"`");
-const REPEATS: Reader = ("only the recovery \"reno\" has it", "`recovery = \"reno\"`");
-const INFLATES: Reader =
-    ("only the recoveries \"reno\" and \"newreno\" inflate the window", "`recovery = \"newreno\"`");
-const LIMITED: Reader = ("its recovery sends on the first duplicate ACKs by its own rule", "");
-const ECHOES: Reader = ("only a connection with ECN answers echoes", "`ecn = true`");
-const TIMESTAMPS: Reader = ("its segments carry no timestamps", "`timestamps = true`");
-const BURSTS: Reader = ("only a sender with `tso_deferral` has this buffer", "`tso_deferral = true`");
-const BLOCKS: Reader = ("only a recovery by SACK reads them", "`variant = \"sack\"`");
-const DUPLICATES: Reader =
-    ("a loss in a full window leaves fewer duplicate ACKs than this", "a larger `window` too");
-const HALVES: Reader = (
-    "only the congestion controls \"reno\" and \"dctcp\" halve by this rule",
-    "`congestion_control = \"reno\"`",
-);
-const ANNOUNCES: Reader = ("the receivers of ns-2's profiles announce no window", "the profile \"rfc\"");
-const TICKS: Reader =
-    ("ns-2's profiles count round trips in ticks, by a rule of their own", "the profile \"rfc\"");
-const RAISED: Reader = ("the timer never runs for less than `min_rto`", "a smaller `min_rto` too");
-const WINDOW: Reader = ("`window` is no larger", "a larger `window` too");
-const PACES: Reader = ("its congestion control paces by itself", "another congestion control");
-
-/// What a recovery and a congestion control have to do with each other.
-fn check_recovery(params: &TcpParams) -> Result<(), SpecError> {
-    let (name, usual) = match params.congestion_control {
-        CongestionControlSpec::Bbr(_) => ("bbr", "`recovery = \"rfc6675\"` or `recovery = \"rack\"`"),
-        CongestionControlSpec::Bbr3(_) => ("bbr3", "`recovery = \"rack\"`"),
-        CongestionControlSpec::Vegas(_) => return Ok(()),
-        _ if params.recovery == RecoveryKind::Vegas => {
-            // Brakmo & Peterson 1995 §3.1: a loss takes a quarter of the window, and one of a segment sent before the latest cut
-            // nothing. A congestion control that takes more of it is cut again by the repairs of one loss.
-            let text = "Vegas' recovery finds losses by the age of a segment, for which only the congestion control \"vegas\" has a rule: write `congestion_control = \"vegas\"`, or another recovery, for example \"newreno\"";
-            return Err(("recovery", text.into()));
-        }
-        _ => return Ok(()),
-    };
-    // A recovery without SACK repairs a segment per round trip, or waits for the timer: behind Startup, which loses a
-    // product of segments, that is minutes, and the rate of ten round trips is forgotten. FACK forgets at a timeout what the
-    // receiver holds (RFC 2018 §8): half of what it then sends is no news, and the measured rate falls in each round trip.
-    let reason = match params.recovery {
-        RecoveryKind::Fack | RecoveryKind::Ns2Fack => "FACK's recovery forgets at a timeout",
-        recovery if recovery.goes_by_sack() => return Ok(()),
-        _ => "a recovery without SACK does not know",
-    };
-    let text = format!(
-        "the congestion control \"{name}\" goes by what is delivered, which {reason}: write {usual}, or leave it out"
-    );
-    Err(("recovery", text))
-}
-
-fn check_accecn(params: &TcpParams) -> Result<(), SpecError> {
-    if params.congestion_control.properties().needs_accecn && !params.accecn {
-        let text = "the congestion control \"prague\" goes by the number of marked segments; write true, or leave it out";
-        return Err(("accecn", text.into()));
-    }
-    if params.accecn && !params.ecn {
-        return Err((
-            "ecn",
-            "accurate ECN counts marks, which `ecn = false` turns off; write true, or leave it out".into(),
-        ));
-    }
-    if params.accecn && params.handshake != Handshake::ThreeWay {
-        let text = "accurate ECN is agreed on by SYN and SYN/ACK: write `handshake = \"three-way\"` in the profile, or leave it out";
-        return Err(("accecn", text.into()));
-    }
-    Ok(())
-}
-
-fn check(params: &TcpParams) -> Result<(), SpecError> {
-    check_recovery(params)?;
-    let at_least_one = |field, value: Packets| {
-        let message =
-            || (field, format!("must be at least one packet; write for example \"64 pkt\", not \"{value}\""));
-        if value.0 == 0 { Err(message()) } else { Ok(()) }
-    };
-    at_least_one("window", params.window)?;
-    at_least_one("initial_window", params.initial_window)?;
-    at_least_one("initial_ssthresh", params.initial_ssthresh)?;
-    at_least_one("restart_window", params.restart_window)?;
-    if params.window.0 > LARGEST_WINDOW {
-        let message =
-            format!("no window has more segments than 2^30: write at most \"{LARGEST_WINDOW} pkt\"");
-        return Err(("window", message));
-    }
-    if params.segment.0 == 0 || params.segment.0 > 65_495 {
-        let size = params.segment;
-        return Err((
-            "segment",
-            format!("must be 1 B to 65495 B of payload; write for example \"512 B\", not \"{size}\""),
-        ));
-    }
-    if params.segment.0.saturating_add(params.header.0) > 65_535 {
-        let most = 65_535 - params.segment.0;
-        return Err((
-            "header",
-            format!(
-                "expected an IP datagram of at most 65535 B with its segment; write at most \"{most} B\""
-            ),
-        ));
-    }
-    if params.ack_size.0 > 65_535 {
-        return Err((
-            "ack_size",
-            "expected at most 65535 B, the size of an IP datagram; write for example \"40 B\"".into(),
-        ));
-    }
-    if params.ack_size.0 == 0 {
-        return Err(("ack_size", "expected more than 0 B; write for example \"40 B\"".into()));
-    }
-    if !(1..=LARGEST_THRESHOLD).contains(&params.dupack_threshold) {
-        let message = format!("must be 1 to {LARGEST_THRESHOLD}; write 3 for the standard threshold");
-        return Err(("dupack_threshold", message));
-    }
-    if params.spurious_detection == SpuriousDetection::Eifel && !params.timestamps {
-        return Err((
-            "spurious_detection",
-            "\"eifel\" needs `timestamps = true`; write \"f-rto\" without".into(),
-        ));
-    }
-    if params.spurious_detection == SpuriousDetection::DSack && !params.dsack {
-        return Err((
-            "spurious_detection",
-            "\"d-sack\" needs the rule `dsack = true` of a profile; write \"f-rto\" without".into(),
-        ));
-    }
-    params.check_dialect()?;
-    let needs_sack = params.recovery.goes_by_sack();
-    if params.sack_blocks > 4 || (needs_sack && params.sack_blocks == 0) {
-        return Err((
-            "sack_blocks",
-            "must be 1 to 4 for a recovery by SACK, 0 to 4 otherwise; write 3".into(),
-        ));
-    }
-    params.congestion_control.check()?;
-    if params.congestion_control.properties().needs_ecn && !params.ecn {
-        let text = "the congestion controls \"dctcp\" and \"prague\" go by echoes of congestion; write true, or leave it out";
-        return Err(("ecn", text.into()));
-    }
-    check_accecn(params)?;
-    if params.abe && !params.ecn {
-        return Err(("abe", "there are echoes of congestion with `ecn = true` alone; write both".into()));
-    }
-    if params.pacing && params.is_ns2() {
-        let text = "ns-2's profiles measure round trips in whole ticks of the clock, which are too coarse for a rate: write false, or the profile \"rfc\"";
-        return Err(("pacing", text.into()));
-    }
-    if params.tick == Duration::ZERO {
-        return Err(("tick", "a clock cannot tick every 0 s; write for example \"10 ms\"".into()));
-    }
-    if params.tick > LONGEST_TICK {
-        return Err(("tick", format!("must be at most \"{LONGEST_TICK}\"; write for example \"10 ms\"")));
-    }
-    if params.initial_rto == Duration::ZERO {
-        return Err(("initial_rto", "must be positive; write for example \"1 s\"".into()));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

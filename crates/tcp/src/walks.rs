@@ -8,7 +8,7 @@ mod digests;
 #[path = "../../../tests/recorded/fields.rs"]
 mod fields;
 
-use crate::{TcpProfile, TcpReceiver, TcpSender, TcpSpec};
+use crate::{TcpParams, TcpProfile, TcpReceiver, TcpSender, TcpSpec};
 use connections::{ADVICE, OFTEN, Path, STEPS, cases, note, policy, schema};
 use digests::{Digest, Digests, Records};
 use fields::Dice;
@@ -22,9 +22,8 @@ fn fields_of(schema: &Value, case: u64) -> (Map<String, Value>, Map<String, Valu
     fields::tcp(schema, case, "tcp", chance, OFTEN)
 }
 
-/// A connection of TCP, if these parameters can be.
-fn tcp(schema: &Value, case: u64) -> Option<Digests> {
-    let mut dice = Dice::of(case, "tcp walk");
+/// The parameters of a case, if they can be.
+fn params_of(schema: &Value, case: u64, dice: &mut Dice) -> Option<Arc<TcpParams>> {
     let profile = dice.one_of(&[
         "rfc",
         "rfc",
@@ -44,6 +43,13 @@ fn tcp(schema: &Value, case: u64) -> Option<Digests> {
     if profile.reduction.is_some_and(|rule| rule != params.reduction) {
         return None; // its recovery does not read it
     }
+    Some(params)
+}
+
+/// A connection of TCP, if these parameters can be.
+fn tcp(schema: &Value, case: u64) -> Option<Digests> {
+    let mut dice = Dice::of(case, "tcp walk");
+    let params = params_of(schema, case, &mut dice)?;
     let (mut sender, mut receiver) =
         (TcpSender::new(Arc::clone(&params), Duration::ZERO), TcpReceiver::new(params));
     let (mut forth, mut back) = (Path::new(case, "forth"), Path::new(case, "back"));

@@ -173,7 +173,7 @@ pub struct StampedSegment {
 /// The straight path of ends whose segments mostly have no options, or timestamps alone: an input that is the expected one,
 /// while nothing unusual is in progress, takes few instructions. Every result is that of the other path.
 ///
-/// A transport without one leaves all as it is.
+/// A transport without one changes nothing.
 pub trait StraightPath {
     /// Brings what the next packet at the end on this side needs into the cache.
     #[inline(always)]

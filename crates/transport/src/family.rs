@@ -34,7 +34,7 @@ pub struct Setting<'a> {
 /// `Ends`, the ends, and the function `ends`, which makes these of those.
 macro_rules! transports {
     ($($name:literal => $module:ident as $type:ident: $summary:literal,)+) => {
-        /// What carries a flow's data: `kind` names the transport, the other fields are its parameters.
+        /// Transport of a flow's data: `kind` names the transport, the other fields are its parameters.
         #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
         #[serde(tag = "kind")]
         pub enum TransportSpec {

@@ -2,7 +2,7 @@
 //!
 //! * A transport is a module and a row in `family.rs`, which makes [`TransportSpec`] and [`Transport`].
 //! * [`Parameters`] is the interface of the parameters in a scenario, [`Endpoints`] that of the ends.
-//! * The endpoints of TCP, of QUIC and of quinn are in crates of their own. UDP is here.
+//! * The endpoints of TCP, of QUIC and of quinn are in separate crates. UDP is here.
 //! * Stacks from outside have their parameters here; other crates run them.
 
 mod endpoints;

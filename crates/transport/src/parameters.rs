@@ -7,7 +7,7 @@ use roamlab_tcp::{ProfileName, Profiles};
 /// Data that an application sends, by what it needs of a transport.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Data {
-    /// Packets that may also be datagrams, at times of their own.
+    /// Packets that may also be datagrams, at the times that they have.
     Packets,
     /// Datagrams, of which a late one is of no use.
     Datagrams,
@@ -33,9 +33,9 @@ pub struct Warning {
 pub struct Unread {
     /// The field or the rule.
     pub field: &'static str,
-    /// What would read it.
+    /// The part that would read it.
     pub reader: &'static str,
-    /// What to write so that it is read; empty: nothing.
+    /// Text to write so that it is read; empty: nothing.
     pub write: &'static str,
 }
 
@@ -46,7 +46,7 @@ pub trait Parameters {
         Ok(())
     }
 
-    /// Whether it carries this data.
+    /// True if it carries this data.
     ///
     /// # Errors
     /// Why not, and what to write instead.
@@ -65,7 +65,7 @@ pub trait Parameters {
     /// Which field, or which rule of its profile, cannot be right, and what to write instead.
     fn check(&self, profiles: Profiles<'_>) -> Result<Option<Bytes>, SpecError>;
 
-    /// Whether the sender can do what the policy says at a new path.
+    /// True if the sender can do what the policy requires at a new path.
     ///
     /// # Errors
     /// What it lacks, and what to write instead.
@@ -125,7 +125,7 @@ pub trait Parameters {
         false
     }
 
-    /// True if the ends can be copied while a run goes on.
+    /// True if the ends can be copied during a run.
     fn can_branch(&self) -> bool {
         true
     }

@@ -3,7 +3,7 @@
 
 use roamlab_congestion::{CongestionControlSpec, PathPolicy};
 
-/// Whether a congestion control can do what the policy says.
+/// True if a congestion control can do what the policy requires.
 ///
 /// `keeps_min_rtt`: another part than the congestion control keeps a shortest round-trip time.
 pub(crate) fn check_control(

@@ -10,8 +10,8 @@ use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_packet::wire::TcpFields;
 use roamlab_packet::{BareTcpHeader, Format, Side, TcpHeader, Timestamps};
 use roamlab_tcp::{
-    Handshake, ProfileName, Profiles, RecoveryKind, Segment, StampedAck, TcpParams, TcpReceiver, TcpSender,
-    TcpSpec,
+    Handshake, ProfileName, Profiles, RecoveryKind, Segment, StampedAck, TcpParams, TcpProfile, TcpReceiver,
+    TcpSender, TcpSpec,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -201,6 +201,9 @@ const LARGEST_UNSCALED: u64 = 65_535;
 /// Bytes of timestamps in a header.
 const OPTIONS: u64 = 12;
 
+/// Takes the field, the message and the help of a warning.
+type Warn<'a> = dyn FnMut(&'static str, String, &'static str) + 'a;
+
 impl Parameters for TcpSpec {
     fn check(&self, profiles: Profiles<'_>) -> Result<Option<Bytes>, SpecError> {
         self.resolve(profiles.of(self.profile.as_ref())).map(|params| Some(params.segment))
@@ -221,83 +224,11 @@ impl Parameters for TcpSpec {
         let Ok(params) = self.resolve(&profile) else { return Vec::new() };
         let mut found = Vec::new();
         let mut warn = |field, message, help| found.push(Warning { field, message, help });
-        let (segment, header) = (params.segment, params.header);
-        if self.segment.is_some() && Bytes(segment.0 + header.0) > LARGEST_PACKET {
-            let message = format!(
-                "with its header a segment has {}: Ethernet's packets have at most 1500 B, or {LARGEST_PACKET} in jumbo frames",
-                Bytes(segment.0 + header.0)
-            );
-            warn("segment", message, "write for example \"1448 B\"; how much may be in flight is `window`");
-        }
-        if let Some(first) = self.initial_window.filter(|&first| first > params.window) {
-            let message =
-                format!("the first window of {first} is larger than the largest one of {}", params.window);
-            warn("initial_window", message, "write a smaller number, or a larger `window`");
-        }
-        if self.header.is_some() && self.segment.is_none() && header > segment {
-            let message = format!("a header of {header} is larger than its segment of {segment}");
-            warn("header", message, "write for example \"40 B\"");
-        }
-        if profile.ack_size.is_some() && params.ack_size.0 > segment.0 + header.0 {
-            let data = Bytes(segment.0 + header.0);
-            let message =
-                format!("an ACK of {} is larger than a segment with its header, {data}", params.ack_size);
-            warn("ack_size", message, "write for example \"40 B\"");
-        }
-        if self.segment.is_some() && segment < header {
-            let message = format!("a segment of {segment} is smaller than its header of {header}");
-            warn("segment", message, "write for example \"1448 B\"");
-        }
-        if let Some(held) = self.delayed_ack.filter(|held| *held > LONGEST_DELAY || *held >= params.min_rto) {
-            let message = match held > LONGEST_DELAY {
-                true => format!(
-                    "no receiver holds an ACK for {held}: {LONGEST_DELAY} is the most (RFC 5681 §4.2)"
-                ),
-                false => format!(
-                    "an ACK is held for {held}, and the retransmission timer may run for {} only",
-                    params.min_rto
-                ),
-            };
-            warn("delayed_ack", message, "write a shorter time, for example \"40 ms\"");
-        }
-        let bytes = u64::from(params.window.0) * params.segment.0;
-        if !params.window_scaling
-            && profile.window_scaling.is_some()
-            && bytes > LARGEST_UNSCALED
-            && !params.is_ns2()
-        {
-            let message = format!(
-                "without a scale a receiver announces at most {LARGEST_UNSCALED} B, and a window of {} has {}",
-                params.window,
-                Bytes(bytes)
-            );
-            let help = "write `window_scaling = true`, or a smaller `window`";
-            warn("window_scaling", message, help);
-        }
-        if let Some(tick) = profile.tick.filter(|&tick| tick >= duration) {
-            let message =
-                format!("timers expire at ticks, {tick} apart, and the run ends at {duration}: none expires");
-            warn("tick", message, "write a shorter time, for example \"10 ms\"");
-        }
-        if let Some(first) = self.initial_rto.filter(|&first| first >= duration) {
-            let message =
-                format!("a lost SYN is sent again after {first}, and the run ends at {duration}: none is");
-            warn("initial_rto", message, "write a shorter time, for example \"1 s\"");
-        }
-        if self.min_rto.is_some_and(|least| least >= duration) {
-            let message = format!(
-                "the retransmission timer runs for {} at least, and the run ends at {duration}: it never expires",
-                params.min_rto
-            );
-            warn(
-                "min_rto",
-                message,
-                "write a shorter time, for example \"200 ms\", or lengthen `run.duration`",
-            );
-        }
+        warn_of_sizes(self, &profile, &params, &mut warn);
+        warn_of_ack_and_window(self, &profile, &params, &mut warn);
+        warn_of_times(self, &profile, &params, duration, &mut warn);
         found
     }
-
     fn unread(&self, profiles: Profiles<'_>) -> Vec<Unread> {
         let profile = profiles.of(self.profile.as_ref());
         let Ok(params) = self.resolve(&profile) else { return Vec::new() };
@@ -339,5 +270,93 @@ impl Parameters for TcpSpec {
             Ok(_) => 1,
             Err(_) => 0,
         }
+    }
+}
+
+/// Sizes of segments, headers and ACKs that no network has.
+fn warn_of_sizes(spec: &TcpSpec, profile: &TcpProfile, params: &TcpParams, warn: &mut Warn<'_>) {
+    let (segment, header) = (params.segment, params.header);
+    if spec.segment.is_some() && Bytes(segment.0 + header.0) > LARGEST_PACKET {
+        let message = format!(
+            "with its header a segment has {}: Ethernet's packets have at most 1500 B, or {LARGEST_PACKET} in jumbo frames",
+            Bytes(segment.0 + header.0)
+        );
+        warn("segment", message, "write for example \"1448 B\"; how much may be in flight is `window`");
+    }
+    if let Some(first) = spec.initial_window.filter(|&first| first > params.window) {
+        let message =
+            format!("the first window of {first} is larger than the largest one of {}", params.window);
+        warn("initial_window", message, "write a smaller number, or a larger `window`");
+    }
+    if spec.header.is_some() && spec.segment.is_none() && header > segment {
+        let message = format!("a header of {header} is larger than its segment of {segment}");
+        warn("header", message, "write for example \"40 B\"");
+    }
+    if profile.ack_size.is_some() && params.ack_size.0 > segment.0 + header.0 {
+        let data = Bytes(segment.0 + header.0);
+        let message =
+            format!("an ACK of {} is larger than a segment with its header, {data}", params.ack_size);
+        warn("ack_size", message, "write for example \"40 B\"");
+    }
+    if spec.segment.is_some() && segment < header {
+        let message = format!("a segment of {segment} is smaller than its header of {header}");
+        warn("segment", message, "write for example \"1448 B\"");
+    }
+}
+
+/// An ACK that is held for too long, and a window that its field cannot express.
+fn warn_of_ack_and_window(spec: &TcpSpec, profile: &TcpProfile, params: &TcpParams, warn: &mut Warn<'_>) {
+    if let Some(held) = spec.delayed_ack.filter(|held| *held > LONGEST_DELAY || *held >= params.min_rto) {
+        let message = match held > LONGEST_DELAY {
+            true => {
+                format!("no receiver holds an ACK for {held}: {LONGEST_DELAY} is the most (RFC 5681 §4.2)")
+            }
+            false => format!(
+                "an ACK is held for {held}, and the retransmission timer may run for {} only",
+                params.min_rto
+            ),
+        };
+        warn("delayed_ack", message, "write a shorter time, for example \"40 ms\"");
+    }
+    let bytes = u64::from(params.window.0) * params.segment.0;
+    if !params.window_scaling
+        && profile.window_scaling.is_some()
+        && bytes > LARGEST_UNSCALED
+        && !params.is_ns2()
+    {
+        let message = format!(
+            "without a scale a receiver announces at most {LARGEST_UNSCALED} B, and a window of {} has {}",
+            params.window,
+            Bytes(bytes)
+        );
+        let help = "write `window_scaling = true`, or a smaller `window`";
+        warn("window_scaling", message, help);
+    }
+}
+
+/// Timers that never expire in a run of this duration.
+fn warn_of_times(
+    spec: &TcpSpec,
+    profile: &TcpProfile,
+    params: &TcpParams,
+    duration: Duration,
+    warn: &mut Warn<'_>,
+) {
+    if let Some(tick) = profile.tick.filter(|&tick| tick >= duration) {
+        let message =
+            format!("timers expire at ticks, {tick} apart, and the run ends at {duration}: none expires");
+        warn("tick", message, "write a shorter time, for example \"10 ms\"");
+    }
+    if let Some(first) = spec.initial_rto.filter(|&first| first >= duration) {
+        let message =
+            format!("a lost SYN is sent again after {first}, and the run ends at {duration}: none is");
+        warn("initial_rto", message, "write a shorter time, for example \"1 s\"");
+    }
+    if spec.min_rto.is_some_and(|least| least >= duration) {
+        let message = format!(
+            "the retransmission timer runs for {} at least, and the run ends at {duration}: it never expires",
+            params.min_rto
+        );
+        warn("min_rto", message, "write a shorter time, for example \"200 ms\", or lengthen `run.duration`");
     }
 }

@@ -1,4 +1,4 @@
-//! Senders that are told of a new path: numbers worked out by hand.
+//! Senders that are notified of a new path: numbers worked out by hand.
 
 use roamlab_congestion::{CongestionControlSpec, PathPolicy, SenderEventKind};
 use roamlab_engine::{Duration, Time};
@@ -35,7 +35,7 @@ fn tcp(spec: &TcpSpec) -> TcpSender {
     sender
 }
 
-/// What goes out at `now`: the segments, and whether they went out before.
+/// Segments that go out at `now`: the segments, and whether they went out before.
 fn sent(sender: &mut TcpSender, now: Time) -> Vec<(u32, bool)> {
     let headers = std::iter::from_fn(|| sender.poll_transmit(now)).map(|segment| segment.header);
     headers.map(|header| (header.seq, header.retransmission)).collect()
@@ -138,7 +138,7 @@ fn a_recovery_that_is_underway_ends_with_the_window_of_the_new_path() {
         let old_end = sender.acknowledged() + sender.in_flight();
         sender.on_new_path(PathPolicy::Restart, at(240));
         assert_eq!(sender.variables().cwnd, 10.0);
-        // What has been sent again counts, where the recovery counts it (RFC 6675 SetPipe, RACK).
+        // Segments that were sent again count, where the recovery counts it (RFC 6675 SetPipe, RACK).
         let again = repaired.iter().filter(|(_, again)| *again).count();
         let counted = if recovery == RecoveryKind::NewReno { 0 } else { again };
         assert_eq!(sent(&mut sender, at(240)).len() + counted, 10, "{recovery:?} {repaired:?}");
@@ -334,7 +334,7 @@ fn a_shortest_round_trip_time_that_is_forgotten_is_that_of_the_new_path() {
     assert_eq!(sender.on_new_path(PathPolicy::ForgetMinRtt, at(150)), Some(0));
     quic_ack(&mut sender, (10, 30), at(160));
     assert_eq!(sender.variables().srtt, ms(100), "60 ms is of the old path");
-    assert_eq!(sender.variables().cwnd, 40.0, "and the window goes on");
+    assert_eq!(sender.variables().cwnd, 40.0, "and the window grows as before");
 }
 
 static DECLARED: BTreeMap<String, TcpProfile> = BTreeMap::new();

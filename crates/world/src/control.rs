@@ -3,23 +3,23 @@
 //! Agents use the network through its methods, and no flow. An action that its node cannot carry out violates a law:
 //! the run ends with a report. Some actions may find nothing to do; a comment gives the reason.
 
-use crate::context::{Announcement, Context};
+use crate::context::Context;
 use crate::control::agent::{Agent, SetBy};
-use crate::control::fault::{Fault, FaultAction};
+use crate::control::fault::Fault;
 use crate::control::messages::Content;
 use crate::dataplane::network::{Done, Listener, Network};
 use crate::event::Event;
 use crate::ids::{AgentIndex, CellId, DomainId, HostAtAgent};
 use crate::notices::PendingNotice;
-use roamlab_engine::{Bytes, Duration, Time};
+use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::{
     Action, Input, L2Trigger, Message, MobilityAction, MobilityAgent, MobilityInput, Prediction,
 };
-use roamlab_packet::{Addr, DropReason, FlowId, IpHeader, MessageId, Packet, PacketId, Tos, Waiting};
+use roamlab_packet::{Addr, FlowId, IpHeader, MessageId, Packet, PacketId, Tos, Waiting};
 use roamlab_radio::Management;
+use roamlab_record::Signal;
 use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
 use roamlab_record::ids::{LinkId, Location, NodeId};
-use roamlab_record::{Signal, Stop};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -27,6 +27,7 @@ pub(crate) mod agent;
 pub(crate) mod fault;
 pub(crate) mod messages;
 mod motion;
+mod signalling;
 
 /// Part of an alternative that replaces the protocols of a run.
 #[derive(Clone, Debug)]
@@ -213,8 +214,8 @@ impl Agents {
         net: &mut Network,
         cx: &mut Context,
     ) {
-        let told: Vec<AgentIndex> = net.agents_for(node, host, trigger.base_station()).collect();
-        for slot in told {
+        let slots: Vec<AgentIndex> = net.agents_for(node, host, trigger.base_station()).collect();
+        for slot in slots {
             self.input(node, slot, Input::Trigger(trigger.clone()), net, cx);
         }
     }
@@ -354,13 +355,13 @@ impl Agents {
             }
             Action::BreakLaw { problem } => return Err(problem.into()),
             Action::Note { host, phase } => return net.note(host, phase, node, cx).map(|_| ()),
-            asked @ (Action::Measure { .. }
+            request @ (Action::Measure { .. }
             | Action::Search
             | Action::ReportReceived { .. }
             | Action::AwaitDrained { .. }
             | Action::ReportMarking { .. }
             | Action::Leave
-            | Action::Enter { .. }) => return self.ask_layer_2(node, slot, asked, net, cx),
+            | Action::Enter { .. }) => return self.ask_layer_2(node, slot, request, net, cx),
         }
         Ok(())
     }
@@ -406,101 +407,6 @@ impl Agents {
             other => unreachable!("{other:?} is no request to layer 2"),
         }
         Ok(())
-    }
-
-    fn send_message(
-        &mut self,
-        node: NodeId,
-        slot: AgentIndex,
-        (to, message): (Addr, Message),
-        net: &mut Network,
-        cx: &mut Context,
-    ) {
-        let domain = net.agent(node, slot).domain;
-        let signal = Outgoing {
-            from: node,
-            addresses: (net.address(node), to),
-            host: message.host(),
-            size: message.size(),
-            content: Content::Agent(domain, message),
-        };
-        self.send_signal(Way::Routed(node, Some(domain)), signal, net, cx);
-    }
-
-    /// A node tells the sender of a flow of a new path.
-    pub fn announce(
-        &mut self,
-        from: NodeId,
-        announcement: Announcement,
-        net: &mut Network,
-        cx: &mut Context,
-    ) {
-        let Announcement { to, host, size, notice, cause } = announcement;
-        let content = Content::PathChange(notice);
-        let addresses = (net.address(from), to);
-        let signal = Outgoing { from, addresses, host: Some(host), size, content };
-        let led = CurrentCause::Row(cause.or(|| CauseId::START));
-        cx.with_cause(led, |cx| self.send_signal(Way::Routed(from, None), signal, net, cx));
-    }
-
-    /// A message sets out, unless a fault is in its way. `false`: a fault has lost it.
-    pub fn send_signal(&mut self, way: Way, signal: Outgoing, net: &mut Network, cx: &mut Context) -> bool {
-        let fault = self.fault_action((signal.content.name(), signal.host));
-        let place = Location::Node(signal.from);
-        let (id, packet) = send(signal, cx);
-        match fault {
-            None => self.transmit_message(way, packet, net, cx),
-            Some(FaultAction::Lose) => {
-                cx.lose(packet, DropReason::ForcedLoss, place);
-                return false;
-            }
-            Some(FaultAction::Delay(delay)) => {
-                cx.probes.causes.held_back(cx.now, id, place);
-                self.send_later(way, packet, delay, cx);
-            }
-            Some(FaultAction::Duplicate(after)) => {
-                let copy = cx.duplicate(&packet);
-                self.transmit_message(way, packet, net, cx);
-                self.send_later(way, copy, after, cx);
-            }
-        }
-        true
-    }
-
-    /// Effect of the scenario's faults on the message of this name about this host.
-    fn fault_action(&mut self, concerned: (&str, Option<Addr>)) -> Option<FaultAction> {
-        self.faults.iter_mut().filter_map(|fault| fault.apply(concerned)).last()
-    }
-
-    fn send_later(&mut self, way: Way, packet: PacketId, delay: Duration, cx: &mut Context) {
-        let slot = self.delayed.len() as u32;
-        self.delayed.push(Some((way, packet.into())));
-        cx.scheduler.push(cx.now + delay, Event::Delayed { slot });
-    }
-
-    /// A message that a fault has held back sets out.
-    pub fn release_delayed(&mut self, slot: u32, net: &mut Network, cx: &mut Context) {
-        if let Some((way, packet)) = self.delayed[slot as usize].take() {
-            self.transmit_message(way, packet.take(), net, cx);
-        }
-    }
-
-    fn transmit_message(&mut self, way: Way, packet: PacketId, net: &mut Network, cx: &mut Context) {
-        let (node, domain) = match way {
-            Way::Routed(node, domain) => (node, domain),
-            Way::Link(link) => return net.send_over(link, packet, cx),
-        };
-        let dst = cx.pool[&packet].header.dst;
-        // A base station's own messages to its hosts do not go where their data go.
-        if net.cell_of(node).is_some() && (dst == Addr::BROADCAST || dst.is_mobile()) {
-            cx.trace(&packet, Stop::NodeSend, Location::Node(node));
-            net.send_air(node, packet, cx);
-        } else if dst == net.address(node) && domain.is_some_and(|domain| net.delivers_to_self(domain)) {
-            cx.trace(&packet, Stop::NodeSend, Location::Node(node));
-            self.deliver(node, packet, net, cx);
-        } else {
-            net.ip_output(node, packet, self, cx);
-        }
     }
 
     /// True if some agent waits for the air to be clear.

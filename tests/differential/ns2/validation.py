@@ -81,7 +81,7 @@ def _variants() -> Iterator[Case]:
 def _newreno() -> Iterator[Case]:
     """`newreno`: bursts of losses, with what newer and older versions do of partial ACKs."""
     for name, variables in {
-        "as it is": {},
+        "unchanged": {},
         "slow but steady": {"newreno_changes1_": 0},
         "whole deflation": {"partial_window_deflation_": 0},
         "capped exit": {"exit_recovery_fix_": 1},
@@ -115,7 +115,7 @@ def _tcp() -> Iterator[Case]:
         yield _one(f"tcp: initial window {window}", "sack", variables={"windowInit_": window})
     for variant in ("reno", "newreno", "sack"):
         yield _one(f"tcp: timestamps, {variant}", variant, losses=[14], variables={"timestamps_": 1})
-    for name, on in (("at once", 1), ("delayed", 0)):
+    for name, on in (("immediate", 1), ("delayed", 0)):
         yield _one(f"tcp: first ACK {name}", "reno", delayed_ack=True, variables={"SYN_immediate_ack_": on})
     for variant in _NO_VEGAS:
         held = {"late": [[14, 15], [60 * MILLISECOND]], "queue": 30}

@@ -28,6 +28,7 @@ LONGEST = 35
 
 _PATTERNS = (
     "README.md",
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
     "*.toml",
     "examples/**/*.toml",
@@ -51,13 +52,6 @@ EXEMPT = {
     # The list of phrases, and its test.
     "tests/python/project/prose.py",
     "tests/python/project/test_prose.py",
-    # Names of recorded cases.
-    "tests/differential/ns2/validation.py",
-    # Not corrected yet.
-    "crates/tcp/src/params.rs",
-    "crates/tcp/src/spec.rs",
-    "crates/transport",
-    "crates/scenario/src/check",
 }
 """Folders and files that are not read."""
 
@@ -138,6 +132,8 @@ _VALUE = re.compile(r"\$?\{[^{}]*\}")
 _WORD = re.compile(r"[^\W_]")
 _ABBREVIATION = "".join(rf"(?<!\b{each})" for each in (r"e\.g", r"i\.e", "al", "[Ff]ig", "No", "vs", "sec"))
 _END = re.compile(rf"{_ABBREVIATION}[.?!][)\"”*_]*(?=\s+[^a-z]|$)")
+_END_OF_ENTRY = re.compile(rf"{_END.pattern}|[;:](?=\s)")
+"""Where a sentence of the changelog ends, whose entries are lists."""
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|\$[^$]+\$", re.DOTALL)
 _LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\]]*\])*)\](?:\([^)]*\)|\[[^\]]*\])")
 _QUOTATION = re.compile(r"\"[^\"]*\"")
@@ -300,7 +296,8 @@ def _faults_of(path: Path, start: int, text: str, kind: str) -> Iterator[Fault]:
     if kind == "string":
         return
     at = 0
-    for end in [*(found.end() for found in _END.finditer(text)), len(text)]:
+    ends = (_END_OF_ENTRY if path.name == "CHANGELOG.md" else _END).finditer(text)
+    for end in [*(found.end() for found in ends), len(text)]:
         sentence = text[at:end]
         words = [word for word in sentence.split() if _WORD.search(word)]
         if len(words) > LONGEST:

@@ -100,7 +100,11 @@ def run(
     if "law" in json.loads(check(text, name))["run"]:
         raise SimulationError("packets: created 3, delivered 2, dropped 0, inside 0")
     stops = ["app.offer", "tcp.poll_transmit"] if trace == 7 else []
-    tables = {
+    return _as_declared(_flows_and_queue(seed, run) | _drops_and_causes() | _trace(stops) | _names(stops))
+
+
+def _flows_and_queue(seed: int, run: int) -> dict[str, dict[str, Any]]:
+    return {
         "flows": {
             "flow": np.array([0, 1], dtype=np.uint32),
             "kind": np.array([0, 0], dtype=np.uint32),
@@ -116,6 +120,11 @@ def run(
             "queue": np.array([0, 1, 0], dtype=np.uint32),
             "packets": np.array([1, 5, 2], dtype=np.uint64),
         },
+    }
+
+
+def _drops_and_causes() -> dict[str, dict[str, Any]]:
+    return {
         "drops": {
             "time_ns": np.array([5, 6, 7], dtype=np.int64),
             "place": np.array([0, 0, 0], dtype=np.uint32),
@@ -134,6 +143,11 @@ def run(
             "serial": np.array([0, 0, 0, 12], dtype=np.uint64),
             "cause": np.array([-1, -1, 1, 2], dtype=np.int64),
         },
+    }
+
+
+def _trace(stops: list[str]) -> dict[str, dict[str, Any]]:
+    return {
         "trace": {
             "time_ns": np.arange(len(stops), dtype=np.int64) + 1_000_000_001,
             "stop": np.arange(len(stops), dtype=np.uint32),
@@ -143,6 +157,11 @@ def run(
             "tunnels": np.zeros(len(stops), dtype=np.uint32),
             "detail": np.zeros(len(stops), dtype=np.uint32),
         },
+    }
+
+
+def _names(stops: list[str]) -> dict[str, dict[str, Any]]:
+    return {
         "names": {
             "flows.flow": ["moving", "[resident]"],
             "flows.kind": ["ftp"],
@@ -159,7 +178,6 @@ def run(
             "trace.detail": ["seq 1"],
         },
     }
-    return _as_declared(tables)
 
 
 _TYPES = {

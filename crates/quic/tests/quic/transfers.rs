@@ -13,6 +13,13 @@ fn transfer(spec: QuicSpec, segments: u64, loss: f64, seed: u64) -> Vec<QuicHead
     moving_transfer(spec, segments, loss, seed, [0, 0])
 }
 
+/// Random times of a second, in order.
+fn times_of_a_second(count: usize, rng: &mut Rng) -> Vec<Time> {
+    let mut times: Vec<Time> = (0..count).map(|_| at((rng.uniform() * 1000.0) as u64)).collect();
+    times.sort();
+    times
+}
+
 /// The same, in which the sender and the receiver get new addresses: how many, at random times of a second.
 fn moving_transfer(
     spec: QuicSpec,
@@ -27,11 +34,7 @@ fn moving_transfer(
     let mut rng = Rng::named(seed, 0, "quic");
     let mut wire: BTreeMap<(Time, u32), (bool, QuicHeader)> = BTreeMap::new();
     let (mut order, mut log, mut now, mut arrived) = (0, Vec::new(), at(0), 0);
-    let mut moves = moves.map(|count| {
-        let mut times: Vec<Time> = (0..count).map(|_| at((rng.uniform() * 1000.0) as u64)).collect();
-        times.sort();
-        times.into_iter().peekable()
-    });
+    let mut moves = moves.map(|count| times_of_a_second(count, &mut rng).into_iter().peekable());
     sender.offer(Some(segments));
     while !sender.finished() {
         if moves[0].next_if(|&time| time <= now).is_some() {

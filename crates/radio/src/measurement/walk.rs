@@ -89,6 +89,28 @@ impl Past {
     }
 }
 
+fn random_condition(below: &mut impl FnMut(u64) -> u64) -> Condition {
+    Condition {
+        name: "report",
+        candidates: (below(3) == 0).then(|| vec![0, 2, 3]),
+        offset_db: below(3) as f64,
+        hysteresis_db: below(3) as f64,
+        time_to_trigger: Duration::from_millis([0, 40, 100][below(3) as usize]),
+        report_interval: (below(2) == 0).then_some(Duration::from_millis(120)),
+    }
+}
+
+/// Changes a level at random; without a filter to a whole number of dB.
+fn change(level: &mut f64, is_filtered: bool, below: &mut impl FnMut(u64) -> u64) {
+    let fraction = if is_filtered { below(1 << 20) as f64 / f64::from(1 << 20) } else { 0.0 };
+    match below(8) {
+        0 => *level = -200.0,
+        1 | 2 => *level = AUDIBLE_DBM,
+        3..=5 => *level = -80.0 + below(8) as f64 + fraction,
+        _ => {}
+    }
+}
+
 #[test]
 fn random_levels_are_reported_as_the_whole_history_says() {
     let mut found = [0; 3];
@@ -97,15 +119,7 @@ fn random_levels_are_reported_as_the_whole_history_says() {
         let mut below = |end: u64| (rng.uniform() * end as f64) as u64;
         // Whole dB meet each condition exactly; the filter makes other values of them.
         let filter_coefficient = [0, 0, 4, 8][below(4) as usize];
-        let interval = Duration::from_millis(120);
-        let condition = Condition {
-            name: "report",
-            candidates: (below(3) == 0).then(|| vec![0, 2, 3]),
-            offset_db: below(3) as f64,
-            hysteresis_db: below(3) as f64,
-            time_to_trigger: Duration::from_millis([0, 40, 100][below(3) as usize]),
-            report_interval: (below(2) == 0).then_some(interval),
-        };
+        let condition = random_condition(&mut below);
         let offsets: Vec<f64> = (0..CELLS).map(|_| below(2) as f64).collect();
         let t310 = Duration::from_millis([0, 80, 100][below(3) as usize]);
         let mut meter = Meter::new(PERIOD, t310, AUDIBLE_DBM, offsets.clone());
@@ -134,16 +148,7 @@ fn random_levels_are_reported_as_the_whole_history_says() {
                 meter.search();
                 past.searching = true;
             }
-            for level in &mut levels {
-                let fraction =
-                    if filter_coefficient == 0 { 0.0 } else { below(1 << 20) as f64 / f64::from(1 << 20) };
-                match below(8) {
-                    0 => *level = -200.0,
-                    1 | 2 => *level = AUDIBLE_DBM,
-                    3..=5 => *level = -80.0 + below(8) as f64 + fraction,
-                    _ => {}
-                }
-            }
+            levels.iter_mut().for_each(|level| change(level, filter_coefficient > 0, &mut below));
             let now = Time::ZERO + PERIOD * sample as u64;
             past.times.push(now);
             past.levels.push(levels.clone());

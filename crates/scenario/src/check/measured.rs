@@ -1,4 +1,4 @@
-//! Warnings of hosts that measure: conditions that hold too late or too early, cells out of coverage, ways that lead nowhere.
+//! Warnings of hosts that measure: conditions that hold too late or too early, cells out of coverage, ways that end before any cell.
 
 use super::mobility::{at, fields_of, time};
 use crate::problem::{Problem, quoted_key};
@@ -257,7 +257,7 @@ fn long_scans(scenario: &Scenario) -> Vec<Vec<Problem>> {
         && takes >= end
     {
         let message =
-            format!("{missed} beacons take {takes}, and the run ends at {end}: no host misses so many");
+            format!("{missed} beacons take {takes}, and the run ends at {end}: no host misses as many");
         let problem = Problem::at("radio.missed_beacons", message);
         found.push(vec![problem.help("write a smaller number, for example 3")]);
     }
@@ -295,7 +295,7 @@ fn fast_fading(scenario: &Scenario) -> Option<Vec<Problem>> {
 /// The speed of the fastest train for which mobile networks are specified, 500 km/h (TS 22.261 §7.1), with a margin.
 const FASTEST_M_PER_S: f64 = 150.0;
 
-/// Trajectories of which the run sees less than half, and hosts that stay at the first point of theirs.
+/// Trajectories of which the run sees less than half, and hosts that stay at their first point.
 fn unfinished_trajectories(scenario: &Scenario) -> Vec<Problem> {
     let end = scenario.run.duration;
     let warn = |(index, host): (usize, &HostSpec)| {

@@ -4,17 +4,21 @@
 //! Each is a group, of which the first field that is written counts.
 
 use super::mobility::fields_of;
-use super::queues::{marks, queues};
+use super::queues::{goes_by_code_points, marks, queues};
 use crate::problem::{Problem, quoted_key};
 use crate::schema::{ForeignMarks, Scenario};
 use roamlab_engine::{Bytes, Duration, Packets};
-use roamlab_mobility::{MobilitySpec, Tunnels, matches};
+use roamlab_mobility::{MobilitySpec, Tunnels};
 use roamlab_qdisc::{Parameters, QueueSpec};
 use roamlab_radio::{CorrelatedLoss, LossSpec, MediumSpec, PlanSpec, Scan, Visit};
-use roamlab_tcp::ProfileName;
-use roamlab_traffic::AppSpec;
 use serde_json::Value;
 use std::collections::BTreeSet;
+
+mod flows;
+mod record;
+
+use flows::of_flows;
+use record::of_record;
 
 /// All such warnings.
 pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
@@ -36,7 +40,7 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
     found
 }
 
-/// What tunnels and signalling have, where there is no protocol with either.
+/// Fields of tunnels and signalling, where there is no protocol with either.
 fn unused_tunnels(scenario: &Scenario) -> Vec<Vec<Problem>> {
     if scenario.mobility.is_some() {
         return useless_tunnels(scenario);
@@ -54,7 +58,7 @@ fn unused_tunnels(scenario: &Scenario) -> Vec<Vec<Problem>> {
     fields.into_iter().filter(|field| !signals || *field != "signalling_priority").map(warn).collect()
 }
 
-/// What tunnels have, where no protocol has one that reads it.
+/// Fields of tunnels, where no protocol has one that reads it.
 fn useless_tunnels(scenario: &Scenario) -> Vec<Vec<Problem>> {
     let warn = |field: &str, message: &str, help: &str| {
         vec![Problem::at(format!("network.{field}"), message).help(format!("{help}, or leave this out"))]
@@ -113,8 +117,7 @@ fn of_protocols(scenario: &Scenario) -> Vec<Vec<Problem>> {
         let Some(fields) = fields_of(spec) else { continue };
         let is = |field: &str, value: &str| fields.pointer(field).is_some_and(|own| own == value);
         if is("/trigger/by", "none") && is("/buffer/at", "new") && !is("/buffer/limit", "0 pkt") {
-            let message =
-                "no handover is told before it comes: no packet is at the new base station before the host";
+            let message = "no handover is announced before it comes: no packet is at the new base station before the host";
             let help = "write `trigger = { by = \"source\" }`, or `buffer.at = \"old\"`, or leave this out";
             let of = ["limit", "drop", "flush", "longest_wait"];
             found.push(
@@ -133,23 +136,9 @@ fn of_protocols(scenario: &Scenario) -> Vec<Vec<Problem>> {
             let problem = Problem::at("radio.gap", message);
             found.push(vec![problem.help(format!("leave this out, or `{table}.move_when_prepared`"))]);
         }
-        if let Some(sets) = fields.pointer("/trigger/sets").filter(|_| told).and_then(Value::as_object) {
-            let handovers = || scenario.hosts.iter().flat_map(|host| host.stays().windows(2));
-            let has = |pair: &[Visit]| {
-                let set = sets.get(&pair[0].cell).and_then(Value::as_array);
-                set.is_some_and(|set| set.iter().any(|cell| *cell == pair[1].cell))
-            };
-            if let Some(pair) = handovers().next().filter(|_| !handovers().any(has)) {
-                let (from, to) = (&pair[0].cell, &pair[1].cell);
-                let message = format!(
-                    "a host changes from \"{from}\" to \"{to}\", and no set has the cell that a host goes to: nobody else is told"
-                );
-                let problem = Problem::at(format!("{table}.trigger.sets"), message);
-                found.push(vec![problem.help(format!("write `{from} = [\"{to}\"]`, or leave this out"))]);
-            }
-        }
+        found.extend(sets_without_a_cell(scenario, &table, &fields).filter(|_| told));
         if !reads {
-            let message = "no queue of the network goes by the mark of forwarded packets";
+            let message = "no queue of the network uses the mark of forwarded packets";
             let help = "write a queue that does, for example `{ kind = \"mblue\" }`, or leave this out";
             let of = ["mark", "buffer.mark"];
             found.push(
@@ -170,70 +159,25 @@ fn of_protocols(scenario: &Scenario) -> Vec<Vec<Problem>> {
     found
 }
 
+/// Sets of base stations to notify, of which none has the cell that a host goes to.
+fn sets_without_a_cell(scenario: &Scenario, table: &str, fields: &Value) -> Option<Vec<Problem>> {
+    let sets = fields.pointer("/trigger/sets").and_then(Value::as_object)?;
+    let handovers = || scenario.hosts.iter().flat_map(|host| host.stays().windows(2));
+    let has = |pair: &[Visit]| {
+        let set = sets.get(&pair[0].cell).and_then(Value::as_array);
+        set.is_some_and(|set| set.iter().any(|cell| *cell == pair[1].cell))
+    };
+    let pair = handovers().next().filter(|_| !handovers().any(has))?;
+    let (from, to) = (&pair[0].cell, &pair[1].cell);
+    let message = format!(
+        "a host changes from \"{from}\" to \"{to}\", and no set has the cell that a host goes to: no other base station is notified"
+    );
+    let problem = Problem::at(format!("{table}.trigger.sets"), message);
+    Some(vec![problem.help(format!("write `{from} = [\"{to}\"]`, or leave this out"))])
+}
+
 fn is_zero(fields: &Value, field: &str) -> bool {
     fields.pointer(field).and_then(Value::as_f64) == Some(0.0)
-}
-
-/// Tables of senders, where no flow has a connection; and what is named twice.
-fn of_record(scenario: &Scenario) -> Vec<Vec<Problem>> {
-    let mut found = Vec::new();
-    if !scenario.flows.is_empty() && !scenario.flows.iter().any(|flow| flow.transport.has_connection()) {
-        for field in ["record.tcp", "record.variables"] {
-            let problem = Problem::at(field, "no flow has a connection: this table has no rows");
-            found.push(vec![
-                problem.help("write `transport = { kind = \"tcp\" }` in a flow, or leave this out"),
-            ]);
-        }
-    }
-    // The usual profile is what all scenarios begin with.
-    let reads = || scenario.flows.iter().any(|flow| flow.transport.profile(scenario.profiles()).is_some());
-    if scenario.run.profile != ProfileName::default() && !scenario.flows.is_empty() && !reads() {
-        let problem = Problem::at("run.profile", "no flow is one of our TCP: nothing reads this");
-        found.push(vec![problem.help("write `transport = { kind = \"tcp\" }` in a flow, or leave this out")]);
-    }
-    let patterns = scenario.record.queues.as_deref().unwrap_or_default();
-    let names: Vec<String> = if patterns.len() > 1 { scenario.queue_names().collect() } else { Vec::new() };
-    let adds = |number: usize| {
-        let own = names.iter().filter(|name| matches(&patterns[number], name));
-        own.into_iter().any(|name| !patterns[..number].iter().any(|before| matches(before, name)))
-    };
-    if let Some(number) = (1..patterns.len()).find(|&number| !adds(number)) {
-        let pattern = &patterns[number];
-        let message = format!("all queues of \"{pattern}\" are in this list before it");
-        found.push(vec![Problem::at("record.queues", message).help("leave it out")]);
-    }
-    let mut twice = |field: String, item: Option<String>| {
-        let Some(item) = item else { return };
-        let problem = Problem::at(field, format!("{item} is listed twice"));
-        found.push(vec![problem.help("write it once")]);
-    };
-    for (index, link) in scenario.links.iter().enumerate() {
-        for (name, drops) in [("drops", &link.drops), ("reverse_drops", &link.reverse_drops)] {
-            for (number, drop) in drops.iter().enumerate() {
-                let before = drops[..number].iter().filter(|before| before.flow == drop.flow);
-                let known: BTreeSet<_> = before.flat_map(|before| &before.packets).collect();
-                let again = drop.packets.iter().find(|packet| known.contains(packet));
-                let item = repeated(&drop.packets).or_else(|| again.map(|packet| format!("packet {packet}")));
-                twice(format!("links[{index}].{name}[{number}].packets"), item);
-            }
-        }
-    }
-    for (index, fault) in scenario.faults.iter().enumerate() {
-        twice(format!("faults[{index}].occurrences"), repeated(&fault.occurrences));
-    }
-    twice("record.queues".into(), scenario.record.queues.as_deref().and_then(repeated));
-    for (table, spec) in scenario.protocols() {
-        let domain = spec.domain();
-        twice(format!("{table}.domain.cells"), domain.cells.as_deref().and_then(repeated));
-        twice(format!("{table}.domain.hosts"), domain.hosts.as_deref().and_then(repeated));
-    }
-    found
-}
-
-/// The first item that a list has a second time.
-fn repeated<T: Ord + std::fmt::Debug>(items: &[T]) -> Option<String> {
-    let mut seen = BTreeSet::new();
-    items.iter().find(|item| !seen.insert(*item)).map(|item| format!("{item:?}"))
 }
 
 /// The code points of packets that a protocol forwards, or that a flow has.
@@ -249,12 +193,12 @@ fn code_points(scenario: &Scenario) -> BTreeSet<u64> {
     marks.chain(own).collect()
 }
 
-/// Whether a sender of the scenario hears of congestion by marks.
+/// True if a sender of the scenario is notified of congestion by marks.
 fn hears_marks(scenario: &Scenario) -> bool {
     scenario.flows.iter().any(|flow| flow.transport.may_use_ecn(scenario.profiles()))
 }
 
-/// Whether a flow's packets may have ECT(1): our Prague, or any control of the kernel.
+/// True if a flow's packets may have ECT(1): our Prague, or any control of the kernel.
 fn has_l4s(scenario: &Scenario) -> bool {
     scenario.flows.iter().any(|flow| flow.transport.may_send_ect1(scenario.profiles()))
 }
@@ -262,15 +206,7 @@ fn has_l4s(scenario: &Scenario) -> bool {
 /// The largest IP datagram.
 const LARGEST_PACKET: u64 = 65_535;
 
-/// Whether a discipline goes by the code points of packets.
-fn goes_by_code_points(queue: &Value) -> bool {
-    match queue.get("spare_forwarded").map(|spares| *spares == true) {
-        Some(spares) => spares,
-        None => queue.get("mark").is_some() || queue.get("tins").is_some_and(|tins| tins != "besteffort"),
-    }
-}
-
-/// Queues that look for marks which no packet has, or that mark packets of flows which do not hear of it.
+/// Queues that look for marks which no packet has, or that mark packets of flows which do not react to marks.
 fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
     let code_points = code_points(scenario);
     let hears = hears_marks(scenario);
@@ -279,11 +215,34 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
     let mut found = Vec::new();
     for (path, queue) in queues(scenario) {
         let Some(fields) = queue.and_then(|queue| serde_json::to_value(queue).ok()) else { continue };
-        let problem = |field: &str, message: &str, help: &str| {
-            Problem::at(format!("{path}.{field}"), message).help(help)
-        };
+        let own = WrittenQueue { scenario, path, fields };
+        found.extend(own.spared(&code_points));
+        found.extend(own.of_target(queue, smallest));
+        found.extend(own.of_laws(l4s));
+        found.extend(own.of_limits(hears));
+    }
+    found
+}
+
+/// A queue: its path in the scenario, and its fields.
+struct WrittenQueue<'a> {
+    scenario: &'a Scenario,
+    path: String,
+    fields: Value,
+}
+
+impl WrittenQueue<'_> {
+    fn problem(&self, field: &str, message: &str, help: &str) -> Problem {
+        Problem::at(format!("{}.{field}", self.path), message).help(help)
+    }
+
+    /// Packets that are spared, and are not there.
+    fn spared(&self, code_points: &BTreeSet<u64>) -> Vec<Vec<Problem>> {
+        let WrittenQueue { scenario, path, fields } = self;
+        let problem = |field: &str, message: &str, help: &str| self.problem(field, message, help);
+        let mut found = Vec::new();
         if let Some(mark) = fields.get("mark").and_then(Value::as_u64)
-            && goes_by_code_points(&fields)
+            && goes_by_code_points(fields)
             && !code_points.contains(&mark)
         {
             let spares =
@@ -331,9 +290,17 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
                 "write `dscp = 46` in a flow, for example, or leave this out",
             )]);
         }
+        found
+    }
+
+    /// A wait that each packet has, or none.
+    fn of_target(&self, queue: Option<&QueueSpec>, smallest: Option<u64>) -> Vec<Vec<Problem>> {
+        let WrittenQueue { scenario, path, fields } = self;
+        let problem = |field: &str, message: &str, help: &str| self.problem(field, message, help);
+        let mut found = Vec::new();
         let target = fields.get("target").and_then(|target| target.as_str()?.parse::<Duration>().ok());
         if let (Some(target), Some(smallest)) = (target, smallest)
-            && let Some(takes) = super::senseless::packet_time(scenario, &path, smallest)
+            && let Some(takes) = super::senseless::packet_time(scenario, path, smallest)
             && target < takes
         {
             let message = format!(
@@ -342,18 +309,26 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
             found.push(vec![problem("target", &message, &format!("write more than \"{takes}\""))]);
         }
         if queue.is_some_and(|queue| queue.warning().is_none()) {
-            found.extend(unreached_wait(scenario, &path, &fields).map(|warning| vec![warning]));
+            found.extend(unreached_wait(scenario, path, fields).map(|warning| vec![warning]));
         }
         if target == Some(Duration::ZERO) {
             let message =
                 "no packet waits for less: the queue has one packet at most without a drop or a mark";
             found.push(vec![problem("target", message, "write for example \"5 ms\"")]);
         }
+        found
+    }
+
+    /// Parts of a law that no packet reaches, or that never act.
+    fn of_laws(&self, l4s: bool) -> Vec<Vec<Problem>> {
+        let WrittenQueue { scenario, fields, .. } = self;
+        let problem = |field: &str, message: &str, help: &str| self.problem(field, message, help);
+        let mut found = Vec::new();
         if fields.get("kind").is_some_and(|kind| *kind == "dualpi2") && !scenario.flows.is_empty() && !l4s {
             let message =
                 "no flow of this scenario sends L4S packets, ECT(1): none enters the low-latency queue";
             let help = "write `variant = \"prague\"` in the `transport` of a flow, or leave this out";
-            // What is of the low-latency queue, or of both together.
+            // Fields of the low-latency queue, or of both together.
             let fields = ["step", "coupling", "classic_share", "drop_on_overload"];
             found.push(fields.iter().map(|field| problem(field, message, help)).collect());
         }
@@ -368,13 +343,21 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
             let help = "write a number above 0 for one of the two, or leave both out";
             found.push(vec![problem("alpha", message, help), problem("beta", message, help)]);
         }
+        found
+    }
+
+    /// A limit that another one precedes, and marks that no sender reacts to.
+    fn of_limits(&self, hears: bool) -> Vec<Vec<Problem>> {
+        let WrittenQueue { scenario, fields, .. } = self;
+        let problem = |field: &str, message: &str, help: &str| self.problem(field, message, help);
+        let mut found = Vec::new();
         let size = |field: &str| fields.get(field).and_then(Value::as_str);
         if let Some(packets) = size("limit").and_then(|limit| limit.parse::<Packets>().ok())
             && let Some(bytes) = size("limit_bytes").and_then(|limit| limit.parse::<Bytes>().ok())
             && bytes.0 >= u64::from(packets.0) * LARGEST_PACKET
         {
             let message = format!(
-                "{packets} of {LARGEST_PACKET} B have less: the queue is full before it has so many bytes"
+                "{packets} of {LARGEST_PACKET} B have less: the queue is full before it has as many bytes"
             );
             found.push(vec![problem("limit_bytes", &message, "write less, or a larger `limit`")]);
         }
@@ -391,10 +374,9 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
                 )]);
             }
         }
+        found
     }
-    found
 }
-
 /// A wait at which a discipline acts, and which no packet of its queue has: the queue is full before, or senders time out.
 fn unreached_wait(scenario: &Scenario, path: &str, fields: &Value) -> Option<Problem> {
     let text = |field: &str| fields.get(field).and_then(Value::as_str);
@@ -543,71 +525,6 @@ fn of_losses(scenario: &Scenario) -> Vec<Vec<Problem>> {
         })
     };
     losses.into_iter().filter_map(warn).collect()
-}
-
-/// Code points that no queue goes by, and films whose player never asks for the best quality.
-fn of_flows(scenario: &Scenario) -> Vec<Vec<Problem>> {
-    let values = queues(scenario).into_iter().filter_map(|(_, queue)| serde_json::to_value(queue?).ok());
-    let sorted = values.into_iter().any(|queue| goes_by_code_points(&queue));
-    let marks: Vec<u8> = scenario.protocols().filter_map(|(_, spec)| Some(spec.mark()?.0)).collect();
-    let hosts = scenario.host_names();
-    let is_host = |name: &String| hosts.contains(name.as_str());
-    let mut found = Vec::new();
-    for (index, flow) in scenario.flows.iter().enumerate() {
-        let at = |part: &str| format!("flows[{index}].{part}");
-        if flow.dscp.0 != 0 && !sorted && !marks.contains(&flow.dscp.0) {
-            let message =
-                "no queue of the network goes by code points: these packets are treated as all others are";
-            let help = "write a queue that does, for example `{ kind = \"cake\" }`, or leave this out";
-            found.push(vec![Problem::at(at("dscp"), message).help(help)]);
-        }
-        if flow.transport.can_migrate() && !flow.path.iter().any(is_host) {
-            let message = "no end of this flow is a mobile host: its address never changes";
-            let problem = Problem::at(at("transport.migration"), message);
-            found.push(vec![problem.help("write a host in `path`, or leave this out")]);
-        }
-        if let AppSpec::Conference(call) = &flow.app
-            && call.intra_every == 1
-        {
-            let problem = Problem::at(
-                at("app.intra_factor"),
-                "with `intra_every = 1` all frames are alike: none is larger",
-            );
-            found.push(vec![problem.help("write a larger `intra_every`, or leave this out")]);
-        }
-        if let AppSpec::Web(pages) = &flow.app
-            && pages.objects == 1
-        {
-            let problem =
-                Problem::at(at("app.between_objects"), "a page has one object: there is no time between two");
-            found.push(vec![problem.help("write a larger `objects`, or leave this out")]);
-        }
-        if let AppSpec::Dash(film) = &flow.app
-            && film.rates.len() == 1
-        {
-            let of = ["app.reservoir", "app.cushion"];
-            let message = "there is one quality: the buffer chooses none";
-            let help = "write two `rates` or more, or leave this out";
-            found.push(of.iter().map(|part| Problem::at(at(part), message).help(help)).collect());
-        }
-        if let AppSpec::Dash(film) = &flow.app {
-            let full = film.reservoir + film.cushion;
-            // What is asked for fills the buffer up to a segment below its end at the latest.
-            let most = film.buffer.saturating_sub(film.segment);
-            if film.rates.len() > 1 && most < full {
-                let message = format!(
-                    "the best quality is asked for with {full} in the buffer (`reservoir` and `cushion`), and with more than {most} nothing is asked for"
-                );
-                let help = format!(
-                    "write a `buffer` of at least \"{}\", or a shorter `cushion`",
-                    full + film.segment
-                );
-                let of = ["app.buffer", "app.cushion", "app.reservoir", "app.segment"];
-                found.push(of.iter().map(|part| Problem::at(at(part), &message).help(&help)).collect());
-            }
-        }
-    }
-    found
 }
 
 /// Pairs of cells that are neighbours without being named.

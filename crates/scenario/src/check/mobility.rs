@@ -45,7 +45,7 @@ fn check_estimates(scenario: &Scenario, table: &str, spec: &MobilitySpec) -> Res
                     "in cell \"{name}\" all hosts share a queue, and its state is the cell's"
                 ));
                 return Err(problem.help(
-                    "give the cell a `scheduler`, so that each host has a queue of its own, or remove this",
+                    "give the cell a `scheduler`, so that each host has its own queue, or remove this",
                 ));
             }
             let queue = cell.bearer_of(&host.name).queue;
@@ -107,7 +107,7 @@ fn check_members(
     Ok(())
 }
 
-/// Two domains have no host in common, or the second lies inside the first; and they mark packets alike.
+/// Two domains have no host in common, or the second lies inside the first; and they mark packets in the same way.
 fn check_nested(
     scenario: &Scenario,
     (first, outer): &(String, &MobilitySpec),
@@ -131,7 +131,7 @@ fn check_nested(
     }
     let message = format!("host \"{}\" belongs to `{first}` too, which does not lie around this", host.name);
     Err(Problem::at(format!("{table}.domain"), message).help(
-        "give each protocol hosts of its own, or list the outer one first and give the inner one fewer `cells`",
+        "give each protocol its own hosts, or list the outer one first and give the inner one fewer `cells`",
     ))
 }
 

@@ -87,7 +87,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether a run of the scenario can have this seed.
+/// True if a run of the scenario can have this seed.
 pub fn check_seed(scenario: &Scenario, seed: u64) -> Result<(), Problem> {
     let largest = scenario.run.random_numbers.largest_seed();
     if scenario.run.random_numbers == RandomNumbers::Chacha || (1..=largest).contains(&seed) {
@@ -189,7 +189,7 @@ fn check_cells(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
     Ok(())
 }
 
-/// What to write where a node of the wired network is expected.
+/// The help where a node of the wired network is expected.
 fn node_help(scenario: &Scenario, wanted: &str, routers: &BTreeSet<&str>) -> String {
     let nodes = || routers.iter().map(|name| format!("\"{name}\"")).take(40).collect::<Vec<_>>().join(", ");
     let is_host = scenario.hosts.iter().any(|host| host.name == wanted);
@@ -231,7 +231,7 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
         let taken = routers.contains(host.name.as_str()) || scenario.cells.contains_key(&host.name);
         if taken || !names.insert(&host.name) {
             let problem = Problem::at(field("name"), format!("the name \"{}\" is taken", host.name));
-            return Err(problem.help("give the host a name of its own"));
+            return Err(problem.help("give the host its own name"));
         }
         if !routers.contains(host.home.as_str()) {
             let problem = Problem::at(field("home"), format!("there is no node \"{}\"", host.home));
@@ -266,14 +266,49 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
     Ok(())
 }
 
+/// All nodes that may be the end of a flow.
+fn ends_of_flows<'a>(scenario: &'a Scenario, routers: &BTreeSet<&'a str>) -> impl Iterator<Item = &'a str> {
+    let base_stations = scenario.cells.keys().map(String::as_str);
+    let hosts = scenario.hosts.iter().map(|host| host.name.as_str());
+    routers.iter().copied().chain(base_stations).chain(hosts)
+}
+
+/// Refuses ends of a flow that do not exist, or are one node.
+fn check_path(
+    scenario: &Scenario,
+    flow: &FlowSpec,
+    (routers, nodes): (&BTreeSet<&str>, &FxHashSet<&str>),
+    field: &impl Fn(&str) -> String,
+) -> Result<(), Problem> {
+    for (end, name) in flow.path.iter().enumerate() {
+        if !nodes.contains(name.as_str()) {
+            if flow.count.is_none() && is_pattern(name) {
+                let problem = Problem::at(
+                    field(&format!("path[{end}]")),
+                    format!("expected a node, got the pattern \"{name}\""),
+                );
+                return Err(problem.help("write `count` too, for example `count = 10`, or a node"));
+            }
+            let problem = Problem::at(field(&format!("path[{end}]")), format!("there is no node \"{name}\""));
+            let is_group = ends_of_flows(scenario, routers).any(|end| end == crate::names::member(name, 0));
+            let all = match is_group {
+                true => format!(", or `count` for a flow with each, and \"{name}-*\" here"),
+                false => String::new(),
+            };
+            return Err(problem.help(known_value(name, ends_of_flows(scenario, routers)) + &all));
+        }
+    }
+    if flow.path[0] == flow.path[1] {
+        let problem =
+            Problem::at(field("path"), format!("expected two nodes, got \"{}\" twice", flow.path[0]));
+        return Err(problem.help("write two different names"));
+    }
+    Ok(())
+}
+
 fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
     let mut names = FxHashSet::default();
-    let ends = || {
-        let base_stations = scenario.cells.keys().map(String::as_str);
-        let hosts = scenario.hosts.iter().map(|host| host.name.as_str());
-        routers.iter().copied().chain(base_stations).chain(hosts)
-    };
-    let nodes: FxHashSet<&str> = ends().collect();
+    let nodes: FxHashSet<&str> = ends_of_flows(scenario, routers).collect();
     for (index, flow) in scenario.flows.iter().enumerate() {
         let field = |part: &str| format!("flows[{index}].{part}");
         check_name(&flow.name, || field("name"))?;
@@ -283,32 +318,9 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
         }
         if !names.insert(&flow.name) {
             let problem = Problem::at(field("name"), format!("there is another flow \"{}\"", flow.name));
-            return Err(problem.help("give each flow a name of its own"));
+            return Err(problem.help("give each flow its own name"));
         }
-        for (end, name) in flow.path.iter().enumerate() {
-            if !nodes.contains(name.as_str()) {
-                if flow.count.is_none() && is_pattern(name) {
-                    let problem = Problem::at(
-                        field(&format!("path[{end}]")),
-                        format!("expected a node, got the pattern \"{name}\""),
-                    );
-                    return Err(problem.help("write `count` too, for example `count = 10`, or a node"));
-                }
-                let problem =
-                    Problem::at(field(&format!("path[{end}]")), format!("there is no node \"{name}\""));
-                let is_group = ends().any(|end| end == crate::names::member(name, 0));
-                let all = match is_group {
-                    true => format!(", or `count` for a flow with each, and \"{name}-*\" here"),
-                    false => String::new(),
-                };
-                return Err(problem.help(known_value(name, ends()) + &all));
-            }
-        }
-        if flow.path[0] == flow.path[1] {
-            let problem =
-                Problem::at(field("path"), format!("expected two nodes, got \"{}\" twice", flow.path[0]));
-            return Err(problem.help("write two different names"));
-        }
+        check_path(scenario, flow, (routers, &nodes), &field)?;
         if flow.dscp.0 > 63 {
             let problem = Problem::at(
                 field("dscp"),

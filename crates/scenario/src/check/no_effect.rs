@@ -1,4 +1,4 @@
-//! Warnings of what is written and changes nothing: hosts that no protocol knows, moves that lead nowhere, faults on messages
+//! Warnings of what is written and changes nothing: hosts that no protocol knows, moves that change nothing, faults on messages
 //! that no part sends, changes to what is there already.
 
 use super::queues::{marks, queues};
@@ -57,7 +57,7 @@ fn unwatched_hosts(scenario: &Scenario) -> Vec<Problem> {
     let ends: FxHashSet<&str> =
         scenario.flows.iter().flat_map(|flow| flow.path.iter().map(String::as_str)).collect();
     if !scenario.hosts.iter().any(|host| ends.contains(host.name.as_str())) {
-        return Vec::new(); // `unused_parts` says so
+        return Vec::new(); // `unused_parts` reports it
     }
     let firsts: Vec<usize> = match scenario.origins.hosts.as_slice() {
         [] => (0..scenario.hosts.len()).collect(),
@@ -120,7 +120,7 @@ fn dead_ends(scenario: &Scenario) -> Vec<Problem> {
         own @ 1.. if !scenario.topology.is_empty() => own,
         _ => scenario.links.len(),
     };
-    let mut next: Vec<&str> = links
+    let next: Vec<&str> = links
         .iter()
         .filter(|(node, own)| matches!(own.as_slice(), [only] if *only < written) && !used.contains(*node))
         .map(|(node, _)| *node)
@@ -134,22 +134,7 @@ fn dead_ends(scenario: &Scenario) -> Vec<Problem> {
     texts(&Value::Object(tables), &mut named);
     let is_named =
         |node: &str| used.contains(node) || named.iter().any(|name| name == node || matches(name, node));
-    let mut dead: BTreeSet<&str> = BTreeSet::new();
-    while let Some(node) = next.pop() {
-        if is_named(node) || !dead.insert(node) {
-            continue;
-        }
-        for name in links[node].iter().flat_map(|&index| &scenario.links[index].between) {
-            let is_dead = |index: &&usize| {
-                let between = &scenario.links[**index].between;
-                **index < written && between.iter().any(|end| dead.contains(end.as_str()))
-            };
-            let left = links[name.as_str()].len() - links[name.as_str()].iter().filter(is_dead).count();
-            if !dead.contains(name.as_str()) && left <= 1 {
-                next.push(name);
-            }
-        }
-    }
+    let dead = dead_nodes(scenario, &links, next, written, is_named);
     let nodes: BTreeSet<&str> =
         scenario.links.iter().flat_map(|link| link.between.iter().map(String::as_str)).collect();
     let warn = |(index, link): (usize, &LinkSpec)| {
@@ -172,6 +157,32 @@ fn dead_ends(scenario: &Scenario) -> Vec<Problem> {
     scenario.links.iter().enumerate().filter_map(warn).collect()
 }
 
+/// The nodes of `next` that nothing names, and those that lead to such nodes alone.
+fn dead_nodes<'a>(
+    scenario: &'a Scenario,
+    links: &FxHashMap<&'a str, Vec<usize>>,
+    mut next: Vec<&'a str>,
+    written: usize,
+    is_named: impl Fn(&str) -> bool,
+) -> BTreeSet<&'a str> {
+    let mut dead = BTreeSet::new();
+    while let Some(node) = next.pop() {
+        if is_named(node) || !dead.insert(node) {
+            continue;
+        }
+        for name in links[node].iter().flat_map(|&index| &scenario.links[index].between) {
+            let is_dead = |index: &&usize| {
+                let between = &scenario.links[**index].between;
+                **index < written && between.iter().any(|end| dead.contains(end.as_str()))
+            };
+            let left = links[name.as_str()].len() - links[name.as_str()].iter().filter(is_dead).count();
+            if !dead.contains(name.as_str()) && left <= 1 {
+                next.push(name);
+            }
+        }
+    }
+    dead
+}
 /// All texts in a value.
 fn texts(value: &Value, found: &mut BTreeSet<String>) {
     match value {
@@ -182,7 +193,7 @@ fn texts(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Whether some protocol follows the host, in this cell if one is given.
+/// True if some protocol follows the host, in this cell if one is given.
 fn is_followed(scenario: &Scenario, host: &str, cell: Option<&str>) -> bool {
     scenario.protocols().any(|(_, spec)| {
         let domain = spec.domain();
@@ -229,7 +240,7 @@ fn unknown_hosts(scenario: &Scenario) -> Vec<Problem> {
     found
 }
 
-/// Moves that lead nowhere: no cell at all, the cell where the host is, one that it enters behind the end of the run.
+/// Moves that change nothing: no cell at all, the cell where the host is, one that it enters behind the end of the run.
 fn idle_moves(scenario: &Scenario) -> Vec<Problem> {
     let end = scenario.run.duration;
     let mut found = Vec::new();
@@ -304,8 +315,15 @@ pub fn idle_plans(scenario: &Scenario) -> Vec<Problem> {
         Some(Problem::at(field(".dwell"), message).help(help))
     };
     let mut found: Vec<Problem> = hosts.into_iter().flatten().enumerate().filter_map(warning).collect();
+    found.extend(lone_members(written.as_ref()));
+    found
+}
+
+/// Groups of one member whose members are to begin one after the other.
+fn lone_members(written: Option<&serde_json::Value>) -> Vec<Problem> {
+    let mut found = Vec::new();
     for list in ["hosts", "flows"] {
-        let rows = written.as_ref().and_then(|written| written.get(list)?.as_array());
+        let rows = written.and_then(|written| written.get(list)?.as_array());
         for (index, row) in rows.into_iter().flatten().enumerate() {
             let is_alone = row.get("count").is_some_and(|count| *count == 1);
             if is_alone && row.get("stagger").is_some_and(|stagger| !stagger.is_null()) {
@@ -319,8 +337,7 @@ pub fn idle_plans(scenario: &Scenario) -> Vec<Problem> {
     }
     found
 }
-
-/// Whether a written plan has a cell of this name.
+/// True if a written plan has a cell of this name.
 fn goes_to(plan: &serde_json::Value, cell: &str) -> bool {
     let listed = plan.get("cells").and_then(|cells| cells.as_array()).filter(|cells| !cells.is_empty());
     listed.is_none_or(|cells| {
@@ -430,7 +447,7 @@ fn unsent_messages(scenario: &Scenario) -> Vec<Problem> {
     unsent.map(warning).collect()
 }
 
-/// What a link is at some moment.
+/// State of a link at some moment.
 struct State {
     values: [Option<String>; 5],
 }
@@ -445,7 +462,7 @@ impl State {
         State { values: [rate(There), rate(Back), delay(There), delay(Back), Some("true".into())] }
     }
 
-    /// What a change writes, each way.
+    /// Fields that a change writes, each way.
     fn written(change: &ChangeSpec) -> [Option<String>; 5] {
         let rate = change.rate.map(|rate| rate.to_string());
         let delay = change.delay.map(|delay| delay.to_string());

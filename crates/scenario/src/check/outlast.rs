@@ -1,5 +1,5 @@
-//! Warnings of times that end something before another time has passed: those of protocols against the gap, a trigger's lead,
-//! a measurement, the way to another node and back, and how long a host is in a cell.
+//! Warnings of times that end something before another time has passed. Times of protocols are compared with the gap, a
+//! trigger's lead, a measurement, the way to another node and back, and how long a host is in a cell.
 
 use super::mobility::{fields_of, time};
 use super::ways::{Ways, first_handover, stays};
@@ -8,12 +8,12 @@ use crate::schema::Scenario;
 use roamlab_engine::Duration;
 use serde_json::Value;
 
-/// What has to pass first.
+/// The time that has to pass first.
 #[derive(Copy, Clone, PartialEq)]
 enum Other {
     /// A host is between two cells (`radio.gap`).
     Gap,
-    /// A handover is told so long before it comes (`trigger.lead`).
+    /// Time from the notice of a handover to the handover (`trigger.lead`).
     Lead,
     /// To a host and back.
     Air,
@@ -49,8 +49,8 @@ const ROWS: &[Row] = &[
         "it is given up before the host is there",
     ),
     ("tunnel_lifetime", &[Gap], "the tunnel from the old base station ends", BUFFER_LOST),
-    ("registration_lifetime", &[Home], "a registration ends", "it ends before the host hears of it"),
-    ("global.lifetime", &[Home], "a registration ends", "it ends before the host hears of it"),
+    ("registration_lifetime", &[Home], "a registration ends", "it ends before the host is notified"),
+    ("global.lifetime", &[Home], "a registration ends", "it ends before the host is notified"),
     ("login_retransmit", &[Air], REPEATED, NO_ANSWER),
     ("retransmit", &[Air], REPEATED, NO_ANSWER),
     ("global.retransmit", &[Air], REPEATED, NO_ANSWER),
@@ -64,7 +64,7 @@ const ROWS: &[Row] = &[
         "timers.joining",
         &[Neighbour],
         "a target forgets a host that does not come",
-        "it forgets the host before this is told to come",
+        "it forgets the host before this is commanded",
     ),
     (
         "timers.reloc_overall",
@@ -139,7 +139,7 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
     found
 }
 
-/// How long the other time is, how a message says so, and where it is written.
+/// The length of the other time, its words in a message, and its field.
 fn passes(
     scenario: &Scenario,
     ways: &Ways,
@@ -160,7 +160,7 @@ fn passes(
             let lead = time(fields, "trigger.lead")
                 .filter(|_| fields.pointer("/trigger/by").is_some_and(|by| by != "none"))?;
             let place = format!("{table}.trigger.lead");
-            (lead, format!("a handover is told {lead} before the host leaves"), Some(place))
+            (lead, format!("a handover is announced {lead} before the host leaves"), Some(place))
         }
         Air => {
             let way = ways.air?;

@@ -1,5 +1,4 @@
-//! Warnings of handovers that are not prepared as they are meant to be: buffers at a place that none uses, notices that
-//! come too late, cells that are full, gateways that are not on the path; and of values outside the standards.
+//! Warnings of handovers that are not prepared as they are meant to be, and of values outside the standards.
 
 use super::mobility::{at, fields_of, time};
 use super::ways::{Ways, between_routers};
@@ -95,7 +94,7 @@ fn is(fields: &Value, field: &str, value: &str) -> bool {
     at(fields, field).is_some_and(|own| own == value)
 }
 
-/// A buffer at the old base station, where each handover is told and the old one sends on at once.
+/// A buffer at the old base station, where each handover is announced and the old one forwards immediately.
 fn unused_place(table: &str, fields: &Value) -> Option<Vec<Problem>> {
     let share = |field: &str| at(fields, field).and_then(Value::as_f64);
     let always = ["trigger.missing", "trigger.wrong"].iter().all(|field| share(field) == Some(0.0));
@@ -104,7 +103,7 @@ fn unused_place(table: &str, fields: &Value) -> Option<Vec<Problem>> {
     if !(has(fields, TUNNELS_ON) && told && always && is(fields, "buffer.at", "old")) || is_empty {
         return None;
     }
-    let message = "each handover is told before it comes, and the old base station sends on to the new one: no packet waits at the old one";
+    let message = "each handover is announced before it comes, and the old base station forwards to the new one: no packet waits at the old one";
     let warn = |field: &str| {
         Problem::at(format!("{table}.buffer.{field}"), message)
             .help("write `buffer.at = \"new\"`, or `trigger = { by = \"none\" }`")
@@ -127,7 +126,7 @@ fn late_notice(table: &str, fields: &Value, ways: &Ways) -> Option<Vec<Problem>>
         (Duration::from_nanos(neighbour?.as_nanos() / 2), "the notice to the new base station takes")
     };
     let message = format!(
-        "a handover is told {lead} before the host leaves, and {what} {needs}: none is prepared in time"
+        "a handover is announced {lead} before the host leaves, and {what} {needs}: none is prepared in time"
     );
     let problem = Problem::at(format!("{table}.trigger.lead"), message);
     (lead < needs).then(|| vec![problem.help(format!("write more than \"{needs}\""))])

@@ -3,6 +3,7 @@
 use crate::problem::{Problem, quoted_key};
 use crate::schema::Scenario;
 use roamlab_qdisc::{Parameters, QueueSpec};
+use serde_json::Value;
 
 /// All queues that a scenario describes, by their fields.
 pub fn queues(scenario: &Scenario) -> Vec<(String, Option<&QueueSpec>)> {
@@ -29,11 +30,11 @@ pub fn queues(scenario: &Scenario) -> Vec<(String, Option<&QueueSpec>)> {
     queues
 }
 
-/// Whether a queue marks packets with congestion.
+/// True if a queue marks packets with congestion.
 pub fn marks(queue: &QueueSpec) -> bool {
     const NEVER: [&str; 6] = ["droptail", "head-drop", "mblue", "mred", "fq", "rlc"];
     let Ok(fields) = serde_json::to_value(queue) else { return true };
-    match fields.get("mark_ecn").and_then(serde_json::Value::as_bool) {
+    match fields.get("mark_ecn").and_then(Value::as_bool) {
         Some(marks) => marks,
         None => {
             let marks_above = |name: &str| fields.get(name).is_some_and(|value| !value.is_null());
@@ -45,6 +46,14 @@ pub fn marks(queue: &QueueSpec) -> bool {
 /// Whether a queue does more than to lose what finds no room.
 pub fn acts(queue: &QueueSpec) -> bool {
     !matches!(queue.name(), "droptail" | "head-drop" | "fq" | "rlc")
+}
+
+/// True if a discipline uses the code points of packets.
+pub fn goes_by_code_points(queue: &Value) -> bool {
+    match queue.get("spare_forwarded").map(|spares| *spares == true) {
+        Some(spares) => spares,
+        None => queue.get("mark").is_some() || queue.get("tins").is_some_and(|tins| tins != "besteffort"),
+    }
 }
 
 /// The first problem of a queue.

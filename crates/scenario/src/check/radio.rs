@@ -27,7 +27,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     check_commanded(scenario)
 }
 
-/// A host that measures goes where an agent says, and needs one that does.
+/// A host that measures goes to the cell that an agent commands, and needs such an agent.
 fn check_commanded(scenario: &Scenario) -> Result<(), Problem> {
     let protocols: Vec<&MobilitySpec> = scenario.protocols().map(|(_, spec)| spec).collect();
     let commanded = |host: &HostSpec| {
@@ -46,7 +46,7 @@ fn check_commanded(scenario: &Scenario) -> Result<(), Problem> {
     let problem = Problem::at("radio.measurement", message);
     let commanders: Vec<String> = commanders().map(|name| format!("`mobility.kind = \"{name}\"`")).collect();
     let commanders = commanders.join(" or ");
-    Err(problem.help(format!("remove this, and hosts move as their `visits` say; or write {commanders}")))
+    Err(problem.help(format!("remove this, and hosts move by their `visits`; or write {commanders}")))
 }
 
 /// Positions count only where hosts measure by them.
@@ -174,7 +174,7 @@ fn check_trajectory(host: &HostSpec, by_position: bool, at: impl Fn(&str) -> Str
     }
 }
 
-/// By position a host has one visit, which says where and when it begins.
+/// By position a host has one visit: the cell and the time at which it begins.
 fn check_first_visit(
     scenario: &Scenario,
     host: &HostSpec,

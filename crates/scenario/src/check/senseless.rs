@@ -24,7 +24,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     found
 }
 
-/// What a flow writes that its run cannot use.
+/// Fields of a flow that its run cannot use.
 fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &FlowSpec) -> Vec<Problem> {
     let end = scenario.run.duration;
     let mut found = Vec::new();
@@ -50,24 +50,45 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
         );
         warn(part, message, "write a smaller size, for example \"1460 B\"");
     }
-    if let AppSpec::Voip(call) = &flow.app {
-        let (interval, size) = call.packet();
-        if size > Bytes(1500) {
-            let message = format!(
-                "a packet has {size} and {interval} of speech: Ethernet's packets have at most 1500 B"
-            );
-            warn("app.frames", message, "write a smaller number, for example 2");
-        }
-        if let Some(each) = call.talkspurts.filter(|each| each.on < interval) {
-            let message = format!(
-                "a talkspurt lasts {} on average, and a packet has {interval} of speech: most talkspurts are one packet",
-                each.on
-            );
-            warn("app.talkspurts.on", message, "write a longer time, for example \"1 s\"");
-        }
+    of_call(flow, &mut warn);
+    of_conference(flow, end, widest(fastest, flow), &mut warn);
+    of_stream(flow, end, widest(fastest, flow), &mut warn);
+    if let AppSpec::Dash(film) = &flow.app
+        && let (Some(&lowest), Some(widest)) = (film.rates.first(), widest(fastest, flow))
+        && lowest > widest
+    {
+        let message = format!(
+            "the lowest quality needs {lowest}, and the network gives an end of this flow at most {widest}: the film stalls permanently"
+        );
+        warn("app.rates", message, "write a lower rate first");
     }
-    if let AppSpec::Conference(call) = &flow.app
-        && let Some(widest) = widest(fastest, flow)
+    found
+}
+
+/// Takes the part of a flow, the message and the help of a warning.
+type Warn<'a> = dyn FnMut(&str, String, &str) + 'a;
+
+fn of_call(flow: &FlowSpec, warn: &mut Warn<'_>) {
+    let AppSpec::Voip(call) = &flow.app else { return };
+    let (interval, size) = call.packet();
+    if size > Bytes(1500) {
+        let message =
+            format!("a packet has {size} and {interval} of speech: Ethernet's packets have at most 1500 B");
+        warn("app.frames", message, "write a smaller number, for example 2");
+    }
+    if let Some(each) = call.talkspurts.filter(|each| each.on < interval) {
+        let message = format!(
+            "a talkspurt lasts {} on average, and a packet has {interval} of speech: most talkspurts are one packet",
+            each.on
+        );
+        warn("app.talkspurts.on", message, "write a longer time, for example \"1 s\"");
+    }
+}
+
+/// `end` of the run, and the widest rate between the ends of the flow.
+fn of_conference(flow: &FlowSpec, end: Duration, widest: Option<Rate>, warn: &mut Warn<'_>) {
+    let AppSpec::Conference(call) = &flow.app else { return };
+    if let Some(widest) = widest
         && call.rate > widest
     {
         let message = format!(
@@ -76,9 +97,7 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
         );
         warn("app.rate", message, "write a lower rate");
     }
-    if let AppSpec::Conference(call) = &flow.app
-        && call.frame_rate > 0.0
-    {
+    if call.frame_rate > 0.0 {
         let frames = call.frame_rate;
         let until = flow.app.stop().unwrap_or(end).min(end);
         let lasts = until.saturating_sub(flow.app.start()).as_secs_f64();
@@ -90,39 +109,31 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
             warn("app.frame_rate", message, "write a higher rate, for example 25.0");
         }
     }
-    if let AppSpec::Cbr(stream) = &flow.app {
-        let gap = stream.rate.transmission_time(stream.packet, &mut 0);
-        let until = flow.app.stop().unwrap_or(end).min(end);
-        if flow.app.start() < until
-            && gap >= until - flow.app.start()
-            && stream.packets.is_none_or(|most| most.0 > 1)
-        {
-            let message =
-                format!("datagrams are {gap} apart at this rate: it sends one alone, and ends at {until}");
-            warn("app.rate", message, "write a higher rate, or `packets = \"1 pkt\"`");
-        }
-        if let Some(widest) = widest(fastest, flow)
-            && stream.rate.as_bps() / TOO_MUCH >= widest.as_bps()
-        {
-            let message = format!(
-                "it sends {}, and the network gives an end of this flow at most {widest}: {TOO_MUCH} or more times as much is offered as passes",
-                stream.rate
-            );
-            warn("app.rate", message, "write a lower rate");
-        }
-    }
-    if let AppSpec::Dash(film) = &flow.app
-        && let (Some(&lowest), Some(widest)) = (film.rates.first(), widest(fastest, flow))
-        && lowest > widest
-    {
-        let message = format!(
-            "the lowest quality needs {lowest}, and the network gives an end of this flow at most {widest}: the film stalls for ever"
-        );
-        warn("app.rates", message, "write a lower rate first");
-    }
-    found
 }
 
+/// The same of a stream of constant rate.
+fn of_stream(flow: &FlowSpec, end: Duration, widest: Option<Rate>, warn: &mut Warn<'_>) {
+    let AppSpec::Cbr(stream) = &flow.app else { return };
+    let gap = stream.rate.transmission_time(stream.packet, &mut 0);
+    let until = flow.app.stop().unwrap_or(end).min(end);
+    if flow.app.start() < until
+        && gap >= until - flow.app.start()
+        && stream.packets.is_none_or(|most| most.0 > 1)
+    {
+        let message =
+            format!("datagrams are {gap} apart at this rate: it sends one alone, and ends at {until}");
+        warn("app.rate", message, "write a higher rate, or `packets = \"1 pkt\"`");
+    }
+    if let Some(widest) = widest
+        && stream.rate.as_bps() / TOO_MUCH >= widest.as_bps()
+    {
+        let message = format!(
+            "it sends {}, and the network gives an end of this flow at most {widest}: {TOO_MUCH} or more times as much is offered as passes",
+            stream.rate
+        );
+        warn("app.rate", message, "write a lower rate");
+    }
+}
 /// The field of the largest datagram of an application, and its size with headers.
 fn datagram(app: &AppSpec) -> Option<(&'static str, Bytes)> {
     const HEADERS: u64 = 40; // RTP, UDP and IP
@@ -255,7 +266,7 @@ fn unused_queues(scenario: &Scenario) -> Vec<Problem> {
     found
 }
 
-/// Thresholds of 802.11 that no frame exceeds, but for the one that the standard writes for "never".
+/// Thresholds of 802.11 that no frame exceeds, except the one that the standard writes for "never".
 fn unused_rts(scenario: &Scenario) -> Vec<Problem> {
     const NEVER: Bytes = Bytes(2347); // dot11RTSThreshold's default
     const ADDED: u64 = 36; // MAC header, check sequence, LLC and SNAP
@@ -309,7 +320,7 @@ fn overlapping_channels(scenario: &Scenario) -> Vec<Problem> {
     found
 }
 
-/// Whether a host may change its cell.
+/// True if a host may change its cell.
 pub fn moves(host: &HostSpec) -> bool {
     host.plan.is_some() || host.stays().len() > 1
 }

@@ -178,7 +178,7 @@ fn long_delays(scenario: &Scenario) -> Vec<Problem> {
     found
 }
 
-/// Whether the ways of all flows are looked for.
+/// True if the ways of all flows are looked for.
 fn is_small(scenario: &Scenario) -> bool {
     scenario.links.len() <= MOST_LINKS && scenario.flows.len() <= MOST_FLOWS
 }

@@ -105,7 +105,7 @@ fn frequent_alarms(scenario: &Scenario) -> Vec<Vec<Problem>> {
         let every = flow.path_change.as_ref()?.false_every?;
         let trip = super::ways::of_flow(scenario, &flow.path).filter(|&trip| every < trip)?;
         let message = format!(
-            "a false alarm comes every {every}, and a packet and its ACK take {trip} or more: the sender begins anew all the time"
+            "a false alarm comes every {every}, and a packet and its ACK take {trip} or more: the sender restarts all the time"
         );
         let problem = Problem::at(format!("flows[{index}].path_change.false_every"), message);
         Some(vec![problem.help(format!("write more than \"{trip}\""))])

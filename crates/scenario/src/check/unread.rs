@@ -92,7 +92,7 @@ const RULES: &[Rule] = &[
     ("notice", &["message"], &["size"]),
 ];
 
-/// Parts of the names of times that bound something from above, or that go on behind the run: they may be any.
+/// Parts of the names of times that bound something from above, or that end behind the run: they may be any.
 const BOUNDS: &[&str] = &[
     "buffer",
     "cushion",
@@ -116,7 +116,7 @@ const BOUNDS: &[&str] = &[
     "wait",
 ];
 
-/// Times of a flow, which have warnings of their own.
+/// Times of a flow, which have separate warnings.
 const WARNED_ELSEWHERE: &[&str] = &["start", "stop", "start_within"];
 
 /// The tables that rules are about, by their fields.
@@ -168,7 +168,7 @@ pub fn of_written(scenario: &Scenario, stays: bool) -> Vec<Vec<Problem>> {
     found
 }
 
-/// The longest time that a host is in a cell before it changes to another, where visits say so.
+/// The longest time that a host is in a cell before it changes to another, where visits give one.
 fn longest_stay(scenario: &Scenario) -> Option<Duration> {
     let stays = scenario.hosts.iter().flat_map(|host| host.stays().windows(2));
     stays.filter(|pair| pair[1].at >= pair[0].at).map(|pair| pair[1].at - pair[0].at).max()
@@ -178,8 +178,9 @@ fn longest_stay(scenario: &Scenario) -> Option<Duration> {
 fn early_lead(table: &str, fields: &Value, longest: Duration, end: Duration) -> Option<Problem> {
     let lead = time(fields, "trigger.lead")?;
     let is_told = at(fields, "trigger.by").is_some_and(|by| by != "none");
-    let message =
-        format!("a host is told {lead} before it leaves, and none is longer than {longest} in a cell before");
+    let message = format!(
+        "a host is notified {lead} before it leaves, and none is longer than {longest} in a cell before"
+    );
     (is_told && lead > longest && lead < end)
         .then(|| Problem::at(format!("{table}.trigger.lead"), message).help("write a shorter time"))
 }

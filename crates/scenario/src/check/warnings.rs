@@ -10,7 +10,7 @@ use roamlab_radio::Opportunities;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// All warnings, in the order of the fields. `stays`: a warning says already that a plan moves its host nowhere, and what
+/// All warnings, in the order of the fields. `stays`: there is a warning already that a plan does not move its host, and what
 /// only follows from that has none.
 pub fn warnings(scenario: &Scenario, stays: bool) -> impl Iterator<Item = Problem> {
     let queues = queues(scenario).into_iter().filter_map(|(path, queue)| {
@@ -46,7 +46,7 @@ pub fn of_written(scenario: &Scenario, stays: bool) -> Vec<Vec<Problem>> {
     groups
 }
 
-/// From so many fields on that come too late, the run is too short: one warning, at its duration.
+/// From this number of fields on that come too late, the run is too short: one warning, at its duration.
 const TOO_MANY: usize = 3;
 
 /// The warnings, of which those that come of a run that is far too short are one.
@@ -71,7 +71,7 @@ pub fn of_one_short_run(end: Duration, warnings: Vec<Problem>) -> Vec<Problem> {
     others
 }
 
-/// What is due when the run is over.
+/// Fields that are due when the run is over.
 fn never_happens(scenario: &Scenario, stays: bool) -> Vec<Problem> {
     let end = scenario.run.duration;
     let mut warnings = Vec::new();
@@ -191,7 +191,7 @@ fn late_starts(scenario: &Scenario) -> Vec<Problem> {
     scenario.flows.iter().enumerate().filter_map(warning).collect()
 }
 
-/// Flows that start before the host at an end of theirs enters its first cell.
+/// Flows that start before the host at one of their ends enters its first cell.
 fn out_of_reach(scenario: &Scenario) -> Vec<Problem> {
     let entry = |host: &HostSpec| match (&host.planned, &host.plan) {
         // The first visit is not drawn.
@@ -219,8 +219,8 @@ fn out_of_reach(scenario: &Scenario) -> Vec<Problem> {
     warnings
 }
 
-/// Cells that are written one by one and that no host visits, and topologies of which no host visits any cell: how many
-/// cells a topology has follows from its rule, and where hosts go is another matter.
+/// Cells that are written one by one and that no host visits, and topologies of which no host visits any cell. The number of
+/// cells of a topology follows from its rule, independently of where hosts go.
 fn unvisited_cells(scenario: &Scenario) -> Vec<Problem> {
     let origins = &scenario.origins;
     let visited: BTreeSet<&str> = scenario.hosts.iter().flat_map(|host| scenario.cells_of(host)).collect();

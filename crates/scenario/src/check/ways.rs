@@ -59,7 +59,7 @@ pub fn stays<'a>(
     })
 }
 
-/// What a link adds to its delay, in this direction and back.
+/// Time that a link adds to its delay, in this direction and back.
 type Added<'a> = &'a dyn Fn(&LinkSpec, Way) -> Duration;
 
 /// The time from the first node to the last of a flow and back: of a host, in its first cell.

@@ -166,58 +166,7 @@ impl<'a> Source<'a> {
             field::push_key(&mut field, part.name());
             span = place::find(root, &field).filter(|found| found.whole).map_or(span, |found| found.key);
         }
-        let wants_packets = parsed.problem.message.contains("a number of packets");
-        if wants_packets
-            && parsed.problem.help.contains(" B in ")
-            && let Some(help) = meant::packets(root, &field)
-        {
-            parsed.problem.help = help;
-        }
-        if let Some(message) = meant::ranged(&field, &parsed.problem.message) {
-            parsed.problem.message = message;
-        }
-        if let Some((text, wanted)) = wording::found_text(&error.message)
-            && let Some(help) = meant::number(&field, wanted, text)
-        {
-            parsed.problem.help = help;
-        }
-        if parsed.problem.message.ends_with(" is not a unit of a number of packets")
-            && hint::has(&format!("{field}_bytes"))
-        {
-            parsed.problem.help +=
-                "; a drop-tail queue can have a limit in bytes, as in limit_bytes = \"120 kB\"";
-        }
-        if let Some(meant) = &parsed.meant {
-            let mut written = around(&field, parsed.part.as_ref().map_or("", wording::Part::name));
-            field::push_key(&mut written, meant);
-            if let Some(hint) = hint::hint(&written, false) {
-                parsed.problem.help += &format!(" {hint}");
-            }
-        }
-        if wording::is_off(&error.message)
-            && let Some(off) = hint::off(&field)
-        {
-            parsed.problem.help = off;
-        }
-        if let Some(kind) = wording::found_text(&error.message).and_then(|(text, _)| hint::kind(&field, text))
-        {
-            parsed.problem.help = format!("write `{{ kind = \"{kind}\" }}`, with its other fields");
-        }
-        if parsed.problem.help.is_empty() && field.starts_with("cells[") {
-            parsed.problem.help = "write each cell as a table with its name: `[cells.bs1]`".into();
-        }
-        if parsed.problem.help.is_empty() {
-            let missing = matches!(parsed.part, Some(wording::Part::Missing(_)));
-            parsed.problem.help = hint::hint(&field, missing).unwrap_or_default();
-        }
-        if error.message.contains("invalid type: sequence, expected a string") {
-            parsed.problem.help += "; one name, not a list";
-        }
-        if parsed.problem.help.is_empty()
-            && let Some((table, "")) = field.split_once("[0]")
-        {
-            parsed.problem.help = format!("write it once, with single brackets: `[{table}]`");
-        }
+        complete_help(root, &mut parsed, &field, error);
         parsed.problem.field = field;
         self.place(span, parsed.problem)
     }
@@ -272,5 +221,60 @@ impl<'a> Source<'a> {
             help: brief(&problem.help, LONGEST_HELP),
         };
         Located { file: self.file.into(), line, column, text, width, problem: problem.into() }
+    }
+}
+
+/// Adds to the help of an error what is known of its field: units, kinds, what the name of another program means.
+fn complete_help(root: &DeTable<'_>, parsed: &mut wording::ParsedError, field: &str, error: &Unread) {
+    let wants_packets = parsed.problem.message.contains("a number of packets");
+    if wants_packets
+        && parsed.problem.help.contains(" B in ")
+        && let Some(help) = meant::packets(root, field)
+    {
+        parsed.problem.help = help;
+    }
+    if let Some(message) = meant::ranged(field, &parsed.problem.message) {
+        parsed.problem.message = message;
+    }
+    if let Some((text, wanted)) = wording::found_text(&error.message)
+        && let Some(help) = meant::number(field, wanted, text)
+    {
+        parsed.problem.help = help;
+    }
+    if parsed.problem.message.ends_with(" is not a unit of a number of packets")
+        && hint::has(&format!("{field}_bytes"))
+    {
+        parsed.problem.help +=
+            "; a drop-tail queue can have a limit in bytes, as in limit_bytes = \"120 kB\"";
+    }
+    if let Some(meant) = &parsed.meant {
+        let mut written = around(field, parsed.part.as_ref().map_or("", wording::Part::name));
+        field::push_key(&mut written, meant);
+        if let Some(hint) = hint::hint(&written, false) {
+            parsed.problem.help += &format!(" {hint}");
+        }
+    }
+    if wording::is_off(&error.message)
+        && let Some(off) = hint::off(field)
+    {
+        parsed.problem.help = off;
+    }
+    if let Some(kind) = wording::found_text(&error.message).and_then(|(text, _)| hint::kind(field, text)) {
+        parsed.problem.help = format!("write `{{ kind = \"{kind}\" }}`, with its other fields");
+    }
+    if parsed.problem.help.is_empty() && field.starts_with("cells[") {
+        parsed.problem.help = "write each cell as a table with its name: `[cells.bs1]`".into();
+    }
+    if parsed.problem.help.is_empty() {
+        let missing = matches!(parsed.part, Some(wording::Part::Missing(_)));
+        parsed.problem.help = hint::hint(field, missing).unwrap_or_default();
+    }
+    if error.message.contains("invalid type: sequence, expected a string") {
+        parsed.problem.help += "; one name, not a list";
+    }
+    if parsed.problem.help.is_empty()
+        && let Some((table, "")) = field.split_once("[0]")
+    {
+        parsed.problem.help = format!("write it once, with single brackets: `[{table}]`");
     }
 }

@@ -3,7 +3,8 @@
 use crate::short_cut::ShortCut;
 use crate::state::SendQuota;
 use crate::{
-    Profile, RecoveryKind, Segment, SpuriousDetection, TcpProfile, TcpReceiver, TcpSender, TcpSpec, VARIANTS,
+    Profile, RecoveryKind, Segment, SpuriousDetection, TcpParams, TcpProfile, TcpReceiver, TcpSender,
+    TcpSpec, VARIANTS,
 };
 use roamlab_congestion::CONGESTION_CONTROLS;
 use roamlab_engine::{Duration, Packets, Rng, Time};
@@ -106,6 +107,63 @@ fn gives_stamped_what_it_would_send(sender: &TcpSender, ack: Option<&TcpHeader>,
     assert_eq!(format!("{at_once:?}"), format!("{one_by_one:?}"));
 }
 
+/// Random parameters of a variant, or of another congestion control with its recovery.
+fn random_params(
+    profile: Profile,
+    plain: TcpSpec,
+    usual: &TcpParams,
+    below: &mut impl FnMut(u32) -> u32,
+) -> TcpParams {
+    let by_rack = usual.recovery == RecoveryKind::Rack;
+    let watched = if by_rack { SpuriousDetection::Linux } else { SpuriousDetection::FRto };
+    let mut capped = TcpProfile::from(profile);
+    let spec = TcpSpec {
+        window: Some(Packets(1 + below(60))),
+        delayed_ack: Some(Duration::from_millis(u64::from(below(2)) * 100)),
+        timestamps: Some((below(5) == 0) != usual.timestamps),
+        ecn: Some(below(5) == 0 || usual.ecn),
+        pacing: {
+            capped.max_cwnd = Some(Packets(below(2) * 20));
+            Some(below(4) == 0 && !usual.is_ns2()) // refused there
+        },
+        spurious_detection: Some([SpuriousDetection::None, watched][below(2) as usize]),
+        ..plain
+    };
+    spec.resolve(&capped).unwrap()
+}
+
+/// A segment arrives at the receiver: 1 if it takes a short way.
+fn receiver_takes(receiver: &mut Twins<TcpReceiver>, header: &TcpHeader, ecn: Ecn, now: Time) -> u32 {
+    let quick = &receiver.quick;
+    let short = header.bare().is_some_and(|bare| quick.takes_fast_path(&bare))
+        || header.stamped().is_some_and(|(bare, at)| quick.takes_stamped(&bare, at));
+    receiver_step(receiver, |receiver| receiver.on_segment(header, ecn, now));
+    short.into()
+}
+
+/// An ACK arrives at the sender: 1 if it takes a short way.
+fn sender_takes(sender: &mut Twins<TcpSender>, header: &TcpHeader, ecn: Ecn, now: Time) -> u32 {
+    let quick = &sender.quick;
+    let short = header.bare().is_some_and(|bare| quick.takes_fast_path(&bare))
+        || header.stamped().is_some_and(|(bare, at)| quick.takes_stamped(&bare, at));
+    gives_stamped_what_it_would_send(&sender.quick, Some(header), now);
+    sender_step(sender, |sender| sender.on_segment(header, ecn, now));
+    permits_what_it_would_send(&sender.quick, now);
+    short.into()
+}
+
+/// A deadline of either end has come.
+fn both_wake(sender: &mut Twins<TcpSender>, receiver: &mut Twins<TcpReceiver>, now: Time) {
+    gives_stamped_what_it_would_send(&sender.quick, None, now);
+    sender_step(sender, |sender| {
+        if !sender.on_pacing_deadline(now) {
+            sender.on_deadline(now);
+        }
+    });
+    permits_what_it_would_send(&sender.quick, now);
+    receiver_step(receiver, |receiver| receiver.on_deadline(now));
+}
+
 /// A transfer over a path that loses, overtakes and may strip options; for each end, how many segments took the short way, of
 /// how many that may have.
 fn transfer(profile: Profile, variant: &str, control: Option<&str>, rng: &mut Rng) -> ([u32; 2], [u32; 2]) {
@@ -116,28 +174,12 @@ fn transfer(profile: Profile, variant: &str, control: Option<&str>, rng: &mut Rn
         ..TcpSpec::default()
     };
     let usual = plain.resolve(profile).unwrap();
-    let by_rack = usual.recovery == RecoveryKind::Rack;
-    let stamped = usual.timestamps;
-    let watched = if by_rack { SpuriousDetection::Linux } else { SpuriousDetection::FRto };
-    let mut capped = TcpProfile::from(profile);
-    let spec = TcpSpec {
-        window: Some(Packets(1 + below(60))),
-        delayed_ack: Some(Duration::from_millis(u64::from(below(2)) * 100)),
-        timestamps: Some((below(5) == 0) != stamped),
-        ecn: Some(below(5) == 0 || usual.ecn),
-        pacing: {
-            capped.max_cwnd = Some(Packets(below(2) * 20));
-            Some(below(4) == 0 && !usual.is_ns2()) // refused there
-        },
-        spurious_detection: Some([SpuriousDetection::None, watched][below(2) as usize]),
-        ..plain
-    };
-    let params = spec.resolve(&capped).unwrap();
+    let params = random_params(profile, plain, &usual, &mut below);
     let mut sender = Twins::new(TcpSender::new(&params, Duration::ZERO));
     let mut receiver = Twins::new(TcpReceiver::new(&params));
     let mut flying: BTreeMap<(Time, u32), (bool, TcpHeader, Ecn)> = BTreeMap::new();
     let (mut now, mut number, mut short, mut all) = (Time::ZERO, 0, [0, 0], [0, 0]);
-    let (loss, strips_options) = (below(3) * 3, below(if stamped { 6 } else { 2 }) == 0);
+    let (loss, strips_options) = (below(3) * 3, below(if usual.timestamps { 6 } else { 2 }) == 0);
     sender_step(&mut sender, |sender| sender.offer(Some(100)));
     loop {
         while let Some(Segment { mut header, ecn, .. }) =
@@ -167,32 +209,16 @@ fn transfer(profile: Profile, variant: &str, control: Option<&str>, rng: &mut Rn
         now = now.max(next);
         match flying.pop_first() {
             Some((_, (true, header, ecn))) if arrival == Some(next) => {
-                let stamps = header.stamped();
-                short[1] +=
-                    u32::from(header.bare().is_some_and(|bare| receiver.quick.takes_fast_path(&bare)))
-                        + u32::from(stamps.is_some_and(|(bare, at)| receiver.quick.takes_stamped(&bare, at)));
+                short[1] += receiver_takes(&mut receiver, &header, ecn, now);
                 all[1] += 1;
-                receiver_step(&mut receiver, |receiver| receiver.on_segment(&header, ecn, now));
             }
             Some((_, (false, header, ecn))) if arrival == Some(next) => {
-                let stamps = header.stamped();
-                short[0] += u32::from(header.bare().is_some_and(|bare| sender.quick.takes_fast_path(&bare)))
-                    + u32::from(stamps.is_some_and(|(bare, at)| sender.quick.takes_stamped(&bare, at)));
+                short[0] += sender_takes(&mut sender, &header, ecn, now);
                 all[0] += 1;
-                gives_stamped_what_it_would_send(&sender.quick, Some(&header), now);
-                sender_step(&mut sender, |sender| sender.on_segment(&header, ecn, now));
-                permits_what_it_would_send(&sender.quick, now);
             }
             other => {
                 flying.extend(other);
-                gives_stamped_what_it_would_send(&sender.quick, None, now);
-                sender_step(&mut sender, |sender| {
-                    if !sender.on_pacing_deadline(now) {
-                        sender.on_deadline(now);
-                    }
-                });
-                permits_what_it_would_send(&sender.quick, now);
-                receiver_step(&mut receiver, |receiver| receiver.on_deadline(now));
+                both_wake(&mut sender, &mut receiver, now);
             }
         }
     }

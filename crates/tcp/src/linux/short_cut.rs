@@ -48,7 +48,7 @@ impl TcpSender {
     /// True if the segment is an ACK of new data and nothing else.
     #[inline]
     pub(crate) fn takes_stamped(&self, header: &BareTcpHeader, stamps: Timestamps) -> bool {
-        self.short_cut == ShortCut::Stamped && stamps.value >= self.recent && self.advances(header)
+        self.short_cut == ShortCut::Stamped && stamps.value >= self.ts_recent && self.advances(header)
     }
 
     /// As [`on_bare_ack`](Self::on_bare_ack), for an ACK with timestamps. The segments that it permits come from
@@ -58,7 +58,7 @@ impl TcpSender {
             return false;
         }
         let Recovery::Rack(rack) = &mut self.recovery else { return false };
-        self.recent = stamps.value;
+        self.ts_recent = stamps.value;
         let state = &mut self.state;
         state.peer_end = header.ack.saturating_add(header.window);
         (state.echo, state.ece) = (Some(stamps.echo), false);
@@ -151,7 +151,7 @@ impl TcpSender {
     /// The timestamps of a segment that goes out now.
     #[inline]
     pub fn stamps(&self, now: Time) -> Timestamps {
-        Timestamps { value: now, echo: self.recent }
+        Timestamps { value: now, echo: self.ts_recent }
     }
 
     /// Bytes on the wire of a segment with data.
@@ -168,7 +168,7 @@ impl TcpReceiver {
         let plain = self.received.is_bare()
             && self.received.base() > 0
             && self.reported.is_empty()
-            && self.recent.is_some()
+            && self.ts_recent.is_some()
             && !self.has_signs();
         let reads = self.reads_at_once && self.unread == 0;
         let tuned = self.autotuning.as_ref().is_some_and(|tuning| tuning.is_plain());
@@ -185,7 +185,7 @@ impl TcpReceiver {
             && header.seq < u32::MAX
             && header.payload > 0
             && (header.flags == TcpFlags::ACK || header.flags == pushed)
-            && Some(stamps.value) >= self.recent
+            && Some(stamps.value) >= self.ts_recent
     }
 
     /// As [`on_bare_segment`](Self::on_bare_segment), for a segment with timestamps.
@@ -199,7 +199,7 @@ impl TcpReceiver {
             return None;
         }
         if header.seq <= self.last_ack {
-            self.recent = Some(stamps.value);
+            self.ts_recent = Some(stamps.value);
         }
         self.received.push();
         let expected = self.received.base();
@@ -249,7 +249,7 @@ impl TcpReceiver {
     pub fn stamped_ack(&self, now: Time) -> (BareTcpHeader, Timestamps, Bytes) {
         let (ack, window) = (self.received.base(), self.last_window);
         let header = BareTcpHeader { ack, flags: TcpFlags::ACK, window, ..BareTcpHeader::default() };
-        let stamps = Timestamps { value: now, echo: self.recent.unwrap_or(now) };
+        let stamps = Timestamps { value: now, echo: self.ts_recent.unwrap_or(now) };
         (header, stamps, Bytes(self.params.ack_size.0 + self.params.ack_timestamp_bytes()))
     }
 

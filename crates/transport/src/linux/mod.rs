@@ -74,7 +74,7 @@ pub struct LinuxSpec {
     pub segment: Bytes,
     /// ECN is asked for (`net.ipv4.tcp_ecn` = 1).
     pub ecn: bool,
-    /// How often the sender's variables are read (`TCP_INFO`). Each reading takes 256 ns of the kernel's time.
+    /// How often the sender's variables are read (`TCP_INFO`). One call takes 256 ns of the kernel's time.
     pub sample: Duration,
     /// The version of the kernel, one that `roamlab kernel build` has built.
     pub version: String,
@@ -100,7 +100,7 @@ impl Default for LinuxSpec {
 const SEGMENTS: std::ops::RangeInclusive<u64> = 100..=1448;
 /// IPv4 and TCP headers with timestamps.
 const HEADERS: u64 = 52;
-/// The shortest time between two readings.
+/// The shortest time between two calls.
 const SHORTEST_SAMPLE: Duration = Duration::from_micros(100);
 /// Bytes of all sysctls: they go into one frame.
 const MOST_SYSCTLS: usize = 1000;

@@ -27,7 +27,7 @@ pub struct Units {
     /// The flow that goes the other way, if one asks what the other answers.
     pub partner: Option<u32>,
     /// The row of the response that is asked for.
-    pub asked: Option<usize>,
+    pub awaited: Option<usize>,
     /// Packets with serial numbers up to this are of connections that are no more.
     pub stale: u64,
 }

@@ -412,11 +412,11 @@ impl<'a> Builder<'a> {
     /// The flows whose senders are notified of new paths.
     fn informed(&self) -> Vec<Informed> {
         let informed = |(flow, spec): (u32, &FlowSpec)| {
-            let told = spec.path_change.as_deref()?.clone();
+            let notice = spec.path_change.as_deref()?.clone();
             let rng = self.streams.named(&format!("{}/path-change", spec.name));
             let ends = spec.path.each_ref().map(|end| self.ids[end.as_str()]);
             let host = ends.into_iter().rev().find(|&end| self.nodes[end].is_host())?;
-            Some(Informed { flow, spec: told, rng, host })
+            Some(Informed { flow, spec: notice, rng, host })
         };
         (0..).zip(&self.scenario.flows).filter_map(informed).collect()
     }

@@ -61,26 +61,64 @@ pub struct Draw {
     pub duration: f64,
 }
 
+/// The profile of a row's connection, and its recovery.
+fn profile_and_recovery(row: &Row, below: &mut impl FnMut(usize) -> usize) -> (&'static str, &'static str) {
+    let tcp = row.transport == "tcp";
+    let profile = match below(6) {
+        0 | 1 if tcp && row.recoveries.contains(&"rack") => "linux-6",
+        2 if row.ns2 => ["ns2-2001", "ns2-2003", "ns2-2009"][below(3)],
+        _ => "rfc",
+    };
+    let recovery = match profile {
+        "linux-6" => "rack",
+        "rfc" if tcp => row.recoveries[below(row.recoveries.len())],
+        "rfc" => "",
+        _ if row.control == "vegas" => "vegas",
+        _ if row.recoveries == ["tahoe"] => "tahoe",
+        _ => ["reno", "newreno", "sack", "fack"][below(4)],
+    };
+    (profile, recovery)
+}
+
+/// Bytes of the headers of a data packet.
+fn header(row: &Row, profile: &str, timestamps: bool) -> f64 {
+    let is_bare = profile.starts_with("ns2") && (row.control == "vegas" || profile == "ns2-2001");
+    match () {
+        () if row.transport != "tcp" => 28.0,
+        () if is_bare => 0.0,
+        () if timestamps || profile == "linux-6" => 52.0,
+        () => 40.0,
+    }
+}
+
+/// The queue of the bottleneck: `aqm`, if one is drawn that suits the path.
+fn queue(row: &Row, aqm: Option<Queue>, ecn: bool) -> Queue {
+    match aqm {
+        _ if row.by_marks => Queue::Step,
+        Some(aqm) => aqm,
+        None if ecn => Queue::Step,
+        None => Queue::DropTail,
+    }
+}
+
+/// The probability of a loss, or the share of packets that are overtaken and by how many seconds.
+fn loss_and_delay(trouble: Trouble, rtt: f64, between: &mut impl FnMut(f64, f64) -> f64) -> (f64, f64) {
+    match trouble {
+        Trouble::Loss => (between(0.001, 0.05), 0.0),
+        Trouble::AckLoss => (between(0.001, 0.1), 0.0),
+        Trouble::Reordering => (between(0.001, 0.02), rtt * between(0.02, 1.0)),
+        _ => (0.0, 0.0),
+    }
+}
+
 impl Draw {
     /// The draw of this number.
     pub fn new(number: u64) -> Draw {
         let mut rng = Rng::named(3, number, "combinations");
         let mut below = |end: usize| (rng.uniform() * end as f64) as usize;
-        let mut row = ROWS[below(ROWS.len())];
+        let row = ROWS[below(ROWS.len())];
         let tcp = row.transport == "tcp";
-        let profile = match below(6) {
-            0 | 1 if tcp && row.recoveries.contains(&"rack") => "linux-6",
-            2 if row.ns2 => ["ns2-2001", "ns2-2003", "ns2-2009"][below(3)],
-            _ => "rfc",
-        };
-        let recovery = match profile {
-            "linux-6" => "rack",
-            "rfc" if tcp => row.recoveries[below(row.recoveries.len())],
-            "rfc" => "",
-            _ if row.control == "vegas" => "vegas",
-            _ if row.recoveries == ["tahoe"] => "tahoe",
-            _ => ["reno", "newreno", "sack", "fack"][below(4)],
-        };
+        let (profile, recovery) = profile_and_recovery(&row, &mut below);
         let trouble = TROUBLES[below(TROUBLES.len())];
         let wants_aqm = below(4) == 0 && matches!(trouble, Trouble::Nothing | Trouble::Gaps);
         let aqm = AQMS[below(AQMS.len())];
@@ -91,35 +129,18 @@ impl Draw {
         // A long transfer of many segments at a high rate is expensive, and shows no more.
         let rtt = between(0.004, 0.6);
         let segment = if tcp { [1448.0, 1448.0, 536.0, 1000.0][choices[0] % 4] } else { 1200.0 };
-        let rfc = profile == "rfc" && tcp;
-        let timestamps = rfc && choices[1].is_multiple_of(4);
-        let is_bare = profile.starts_with("ns2") && (row.control == "vegas" || profile == "ns2-2001");
-        let header = match () {
-            () if !tcp => 28.0,
-            () if is_bare => 0.0,
-            () if timestamps || profile == "linux-6" => 52.0,
-            () => 40.0,
-        };
+        let timestamps = profile == "rfc" && tcp && choices[1].is_multiple_of(4);
+        let header = header(&row, profile, timestamps);
         let wire = segment + header;
         let most = if row.control == "vegas" { 30.0 } else { 160.0 };
         let rate = (between(1.2, most) * wire * 8.0 / rtt).clamp(6e4, 6e7).round();
         let product = rate * rtt / 8.0 / wire;
         // An AQM measures the time of packets in the queue: on a path of few or slow ones that is the time of one packet.
         let fits = product >= 10.0 && rtt <= INTERVAL && wire * 8.0 / rate < 0.002;
-        let queue = match () {
-            () if row.by_marks => Queue::Step,
-            () if wants_aqm && fits && tcp => aqm,
-            () if ecn => Queue::Step,
-            () => Queue::DropTail,
-        };
+        let queue = queue(&row, (wants_aqm && fits && tcp).then_some(aqm), ecn);
         ecn &= profile != "ns2-2001" || row.control != "vegas";
         let limit = (product * between(1.0, 3.0)).ceil().max(10.0);
-        let (loss, late) = match trouble {
-            Trouble::Loss => (between(0.001, 0.05), 0.0),
-            Trouble::AckLoss => (between(0.001, 0.1), 0.0),
-            Trouble::Reordering => (between(0.001, 0.02), rtt * between(0.02, 1.0)),
-            _ => (0.0, 0.0),
-        };
+        let (loss, late) = loss_and_delay(trouble, rtt, &mut between);
         let mut draw = Draw {
             row,
             recovery,
@@ -142,19 +163,13 @@ impl Draw {
             gaps: Vec::new(),
             duration: 0.0,
         };
-        if timestamps {
-            draw.fields.push("timestamps = true".into());
-        }
+        draw.fields.extend(timestamps.then(|| "timestamps = true".into()));
         if tcp {
             draw.choose(&choices);
         }
-        if row.control == "vegas" {
-            row.law = match trouble {
-                Trouble::Move(_) => Law::TwoSegments(STALE),
-                _ => row.law,
-            };
+        if row.control == "vegas" && matches!(trouble, Trouble::Move(_)) {
+            draw.row.law = Law::TwoSegments(STALE);
         }
-        draw.row = row;
         draw.plan(&mut between);
         draw
     }

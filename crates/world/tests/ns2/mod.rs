@@ -223,79 +223,108 @@ struct Switch {
     set: Set,
 }
 
-fn switches() -> Vec<Switch> {
-    const ALL: &[&str] = &["Tahoe", "Reno", "NewReno", "SACK", "FACK", "Vegas"];
-    const PLAIN: &[&str] = &["Tahoe", "Reno", "NewReno", "SACK"];
-    let switch = |name, variants, settings, set| Switch { name, variants, settings, set };
-    let (none, usual) = (TcpSpec::default, TcpProfile::default);
-    let vegas = |[alpha, beta, gamma]: [u32; 3]| {
-        let [alpha, beta, gamma] = [alpha, beta, gamma].map(|value| format!("{value} pkt"));
-        let control =
-            format!(r#"{{ "kind": "vegas", "alpha": "{alpha}", "beta": "{beta}", "gamma": "{gamma}" }}"#);
-        Set::from(TcpSpec { congestion_control: Some(serde_json::from_str(&control).unwrap()), ..none() })
-    };
+const ALL: &[&str] = &["Tahoe", "Reno", "NewReno", "SACK", "FACK", "Vegas"];
+const PLAIN: &[&str] = &["Tahoe", "Reno", "NewReno", "SACK"];
+
+fn switch(
+    name: &'static str,
+    variants: &'static [&'static str],
+    settings: &'static str,
+    set: impl Into<Set>,
+) -> Switch {
+    Switch { name, variants, settings, set: set.into() }
+}
+
+/// Partial ACKs of NewReno.
+fn newreno_switches() -> Vec<Switch> {
     vec![
-        switch("no delay", ALL, "set no_delay 1", Set::default()),
         switch(
             "slow but steady",
             &["NewReno"],
             "Agent/TCP/Newreno set newreno_changes1_ 0",
-            TcpProfile { impatient: Some(false), ..usual() }.into(),
+            TcpProfile { impatient: Some(false), ..TcpProfile::default() },
         ),
         switch(
             "no partial deflation",
             &["NewReno"],
             "Agent/TCP/Newreno set partial_window_deflation_ 0",
-            TcpProfile { partial_deflation: Some(PartialDeflation::Whole), ..usual() }.into(),
+            TcpProfile { partial_deflation: Some(PartialDeflation::Whole), ..TcpProfile::default() },
         ),
         switch(
             "cap on exit",
             &["NewReno"],
             "Agent/TCP/Newreno set exit_recovery_fix_ 1",
-            TcpProfile { cap_cwnd_on_exit: Some(true), ..usual() }.into(),
+            TcpProfile { cap_cwnd_on_exit: Some(true), ..TcpProfile::default() },
         ),
+    ]
+}
+
+/// Bursts, the SYN and timestamps.
+fn sending_switches() -> Vec<Switch> {
+    vec![
         switch(
             "bursts of three",
             ALL,
             "Agent/TCP set maxburst_ 3",
-            TcpProfile { max_burst: Some(Packets(3)), ..usual() }.into(),
+            TcpProfile { max_burst: Some(Packets(3)), ..TcpProfile::default() },
         ),
         switch(
             "no bursts",
             &["SACK", "FACK"],
             "Agent/TCP set maxburst_ 1",
-            TcpProfile { max_burst: Some(Packets(1)), ..usual() }.into(),
+            TcpProfile { max_burst: Some(Packets(1)), ..TcpProfile::default() },
         ),
         switch(
             "no SYN",
             PLAIN,
             "Agent/TCP set syn_ false; Agent/TCP set delay_growth_ false",
-            TcpProfile { handshake: Some(Handshake::None), ..usual() }.into(),
+            TcpProfile { handshake: Some(Handshake::None), ..TcpProfile::default() },
         ),
         switch(
             "timestamps",
             PLAIN,
             "Agent/TCP set timestamps_ true",
-            TcpSpec { timestamps: Some(true), ..none() }.into(),
+            TcpSpec { timestamps: Some(true), ..TcpSpec::default() },
         ),
         switch(
             "timestamps without headers",
             PLAIN,
             "Agent/TCP set timestamps_ true; Agent/TCP set useHeaders_ false",
-            TcpSpec { timestamps: Some(true), header: Some(Bytes(0)), ..none() }.into(),
+            TcpSpec { timestamps: Some(true), header: Some(Bytes(0)), ..TcpSpec::default() },
         ),
+    ]
+}
+
+/// FACK's reductions.
+fn fack_switches() -> Vec<Switch> {
+    vec![
         switch(
             "overdamping",
             &["FACK"],
             "Agent/TCP/Fack set ss-div4_ true",
-            TcpProfile { fack_overdamping: Some(true), ..usual() }.into(),
+            TcpProfile { fack_overdamping: Some(true), ..TcpProfile::default() },
         ),
         switch(
             "rampdown",
             &["FACK"],
             "Agent/TCP/Fack set rampdown_ true",
-            TcpProfile { fack_rampdown: Some(true), ..usual() }.into(),
+            TcpProfile { fack_rampdown: Some(true), ..TcpProfile::default() },
         ),
+    ]
+}
+
+/// Thresholds of Vegas.
+fn vegas_switches() -> Vec<Switch> {
+    let vegas = |[alpha, beta, gamma]: [u32; 3]| {
+        let [alpha, beta, gamma] = [alpha, beta, gamma].map(|value| format!("{value} pkt"));
+        let control =
+            format!(r#"{{ "kind": "vegas", "alpha": "{alpha}", "beta": "{beta}", "gamma": "{gamma}" }}"#);
+        Set::from(TcpSpec {
+            congestion_control: Some(serde_json::from_str(&control).unwrap()),
+            ..TcpSpec::default()
+        })
+    };
+    vec![
         switch(
             "thresholds",
             &["Vegas"],
@@ -311,6 +340,11 @@ fn switches() -> Vec<Switch> {
     ]
 }
 
+fn switches() -> Vec<Switch> {
+    let all = [newreno_switches(), sending_switches(), fack_switches(), vegas_switches()];
+    let no_delay = switch("no delay", ALL, "set no_delay 1", Set::default());
+    std::iter::once(no_delay).chain(all.into_iter().flatten()).collect()
+}
 /// The runs with a switch, on the grid.
 fn asked_of(switch: &Switch) -> Vec<(String, Asked)> {
     let (group, rest) = match switch.name {

@@ -36,25 +36,7 @@ pub fn twin(run: &Run) -> Twin {
         let end = 10_000_000_000 + gap.as_nanos();
         tight["changes"] = json!([{ "at": "10 s", "up": false }, { "at": format!("{end} ns"), "up": true }]);
     }
-    let mut flows = Vec::new();
-    for number in 0..params.flows {
-        let path = match ends {
-            None => ["n0".to_owned(), "n3".to_owned()],
-            Some((left, right, rate)) => {
-                let delay = if run.group == "d" { 1 + number % 9 } else { 2 };
-                let path = [format!("s{number}"), format!("d{number}")];
-                links.push(link(&path[0], left, rate, delay));
-                links.push(link(right, &path[1], rate, 2));
-                path
-            }
-        };
-        let mut transport = serde_json::to_value(run.spec()).expect("parameters");
-        transport["kind"] = json!("tcp");
-        let start = format!("{} ms", 100 * (number + 1));
-        flows.push(json!({
-            "name": number.to_string(), "path": path, "transport": transport, "app": { "kind": "ftp", "start": start },
-        }));
-    }
+    let flows = flows(run, ends, &mut links);
     if run.group == "z" {
         for link in &mut links {
             (link["rate"], link["delay"]) = (json!("2 Mbit/s"), json!("0 s"));
@@ -78,6 +60,29 @@ pub fn twin(run: &Run) -> Twin {
     Twin { text: toml::to_string(&scenario).expect("a TOML document"), bottleneck }
 }
 
+/// The flows of a run. Between two `ends` each has links of its rate to its own nodes.
+fn flows(run: &Run, ends: Option<(&str, &str, u64)>, links: &mut Vec<Value>) -> Vec<Value> {
+    let mut flows = Vec::new();
+    for number in 0..run.params.flows {
+        let path = match ends {
+            None => ["n0".to_owned(), "n3".to_owned()],
+            Some((left, right, rate)) => {
+                let delay = if run.group == "d" { 1 + number % 9 } else { 2 };
+                let path = [format!("s{number}"), format!("d{number}")];
+                links.push(link(&path[0], left, rate, delay));
+                links.push(link(right, &path[1], rate, 2));
+                path
+            }
+        };
+        let mut transport = serde_json::to_value(run.spec()).expect("parameters");
+        transport["kind"] = json!("tcp");
+        let start = format!("{} ms", 100 * (number + 1));
+        flows.push(json!({
+            "name": number.to_string(), "path": path, "transport": transport, "app": { "kind": "ftp", "start": start },
+        }));
+    }
+    flows
+}
 fn text(value: &Value) -> &str {
     value.as_str().expect("a text")
 }

@@ -68,7 +68,6 @@ def command(
     import json
 
     from roamlab import papers
-    from roamlab.base.errors import BadInput, did_you_mean
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.papers import reproducing, robustness
     from roamlab.running.ensemble import processors
@@ -76,22 +75,10 @@ def command(
     from roamlab.statistics import claims
 
     if paper == "all":
-        if option := _only_one_paper(explore, fit, settings, blocks):
-            raise BadInput(
-                option,
-                "one paper is searched at a time",
-                expected="with it a paper's name",
-                remedy=f"`roamlab reproduce {papers.names()[0]} --explore`, or `roamlab reproduce all` alone",
-            )
+        _check_all(explore, fit, settings, blocks)
         _all(out or Path("out/all"), store, runs, threads or processors(), as_json)
         return
-    if paper not in papers.names():
-        raise BadInput(
-            f"paper {paper!r}",
-            "there is no such reproduction",
-            expected=f"one of: all, {', '.join(papers.names())}",
-            remedy=did_you_mean(paper, papers.names(), "`roamlab list` shows what can be named"),
-        )
+    _check_paper(paper)
     mode = _mode(paper, (explore, fit, blocks), settings, apart=runs is not None and not blocks)
     out = out or Path("out") / (f"{paper}-{mode}" if mode != "claims" else paper)
     refuse_foreign(out, store)
@@ -102,7 +89,7 @@ def command(
             found = reproducing.reproduce(paper, session)
             claims.write_json(found.claims, draft / "claims.json", found.robustness)
         else:
-            found, data, told = _searched(paper, mode, session, settings, blocks)
+            found, data, summary = _searched(paper, mode, session, settings, blocks)
             (draft / f"{mode}.json").write_text(robustness.text(data), encoding="utf-8")
             if mode == "explored":
                 robustness.keep(paper, data, store)
@@ -114,20 +101,42 @@ def command(
         return
     if mode == "claims":
         console().print(*claims.terminal_tables(found.claims))
-        if told := claims.remarks(found.claims):
-            say(told)
+        if remarks := claims.remarks(found.claims):
+            say(remarks)
         say(f"{claims.tally(found.claims)}.")
         say("Under which other interpretations of the paper each claim holds: see the report.")
     else:
-        say(told)
+        say(summary)
     say(f"report: {page}")
 
 
-def _only_one_paper(explore: bool, fit: bool, settings: int | None, blocks: int | None) -> str:
-    """The option that needs the name of one paper, if one is given."""
-    if fit or blocks is not None:
-        return "--fit" if fit else "--blocks"
-    return "--explore" if explore or settings is not None else ""
+def _check_paper(paper: str) -> None:
+    """Raises `BadInput` if there is no reproduction of this name."""
+    from roamlab import papers
+    from roamlab.base.errors import BadInput, did_you_mean
+
+    if paper not in papers.names():
+        raise BadInput(
+            f"paper {paper!r}",
+            "there is no such reproduction",
+            expected=f"one of: all, {', '.join(papers.names())}",
+            remedy=did_you_mean(paper, papers.names(), "`roamlab list` shows what can be named"),
+        )
+
+
+def _check_all(explore: bool, fit: bool, settings: int | None, blocks: int | None) -> None:
+    """Raises `BadInput` for an option that needs the name of one paper."""
+    from roamlab import papers
+    from roamlab.base.errors import BadInput
+
+    if not (explore or fit or settings is not None or blocks is not None):
+        return
+    raise BadInput(
+        "--fit" if fit else "--blocks" if blocks is not None else "--explore",
+        "one paper is searched at a time",
+        expected="with it a paper's name",
+        remedy=f"`roamlab reproduce {papers.names()[0]} --explore`, or `roamlab reproduce all` alone",
+    )
 
 
 def _mode(

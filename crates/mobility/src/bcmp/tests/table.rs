@@ -396,28 +396,35 @@ fn home_agent() -> String {
     table(HomeAgent::new(AGENT, &Global::default()).into(), &states, &inputs)
 }
 
+fn prepare_request(millis: u64, to: Addr) -> Input {
+    hear(HOST, millis, Kind::PrepareRequest { to })
+}
+
+fn prepare(millis: u64) -> Input {
+    hear(THERE, millis, Kind::Prepare)
+}
+
+fn prepare_acknowledge(from: Addr, millis: u64) -> Input {
+    hear(from, millis, Kind::PrepareAcknowledge)
+}
+
+fn path_acknowledge(millis: u64, known: bool) -> Input {
+    hear(ANCHOR, millis, Kind::PathAcknowledge { known })
+}
+
 fn access_router_table(params: &Params) -> String {
-    let comes = arrived();
-    let gone = gone();
-    let prepare_request = |millis, to| hear(HOST, millis, Kind::PrepareRequest { to });
-    let prepare = |millis| hear(THERE, millis, Kind::Prepare);
-    let acknowledge = |from, millis| hear(from, millis, Kind::PrepareAcknowledge);
-    let path = |millis, known| hear(ANCHOR, millis, Kind::PathAcknowledge { known });
-    let notify = |from, millis| hear(from, millis, Kind::Notify);
-    let response = |millis| hear(ANCHOR, millis, Kind::LoginResponse { session: session(1) });
-    let logout = |number| Kind::Logout { session: session(number) };
-    let logged_out = |number| hear(ANCHOR, 990, Kind::LogoutAcknowledge { session: session(number) });
+    let (comes, gone) = (arrived(), gone());
     let arrived = [(400, comes.clone())];
     let attaching = and(&arrived, &[(500, attach(490, 1, &[THERE], false))]);
-    let serving = and(&attaching, &[(510, path(490, true))]);
+    let serving = and(&attaching, &[(510, path_acknowledge(490, true))]);
     let idle = and(&arrived, &[(500, attach(490, 1, &[], true))]);
     let preparing = and(&serving, &[(900, prepare_request(890, THERE))]);
-    let forwarding = and(&preparing, &[(920, acknowledge(THERE, 890))]);
+    let forwarding = and(&preparing, &[(920, prepare_acknowledge(THERE, 890))]);
     let forwarding_gone = and(&forwarding, &[(950, gone.clone())]);
     let left = and(&serving, &[(950, gone.clone())]);
-    let left_preparing = and(&preparing, &[(910, gone.clone())]);
+    let left_preparing = and(&preparing, &[(910, gone)]);
     let prepared = [(500, prepare(490))];
-    let prepared_arrived = and(&prepared, &[(800, comes.clone())]);
+    let prepared_arrived = and(&prepared, &[(800, comes)]);
     let states: [Setup<'_, Message>; 12] = [
         ("none", &[]),
         ("host here", &arrived),
@@ -432,9 +439,19 @@ fn access_router_table(params: &Params) -> String {
         ("prepare heard", &prepared),
         ("prepare heard, host here", &prepared_arrived),
     ];
-    let inputs = [
-        ("host arrived", NOW, comes),
-        ("host gone", NOW, gone),
+    let router = AccessRouter::new(HERE, ANCHOR, Duration::ZERO, &Arc::new(params.clone()));
+    table(router.into(), &states, &access_router_inputs())
+}
+
+/// Inputs of an access router in any state.
+fn access_router_inputs() -> [(&'static str, Time, Input); 31] {
+    let notify = |from, millis| hear(from, millis, Kind::Notify);
+    let response = |millis| hear(ANCHOR, millis, Kind::LoginResponse { session: session(1) });
+    let logout = |number| Kind::Logout { session: session(number) };
+    let logged_out = |number| hear(ANCHOR, 990, Kind::LogoutAcknowledge { session: session(number) });
+    [
+        ("host arrived", NOW, arrived()),
+        ("host gone", NOW, gone()),
         ("login request 990", NOW, hear(HOST, 990, Kind::LoginRequest { anchor: None })),
         ("login request 300: late", NOW, hear(HOST, 300, Kind::LoginRequest { anchor: None })),
         ("login response 990", NOW, response(990)),
@@ -442,9 +459,9 @@ fn access_router_table(params: &Params) -> String {
         ("attach 490: again", NOW, attach(490, 1, &[THERE], false)),
         ("attach 300: late", NOW, attach(300, 1, &[], false)),
         ("attach 990", NOW, attach(990, 1, &[THERE], false)),
-        ("path acknowledge of 490", NOW, path(490, true)),
-        ("path acknowledge of 490: denied", NOW, path(490, false)),
-        ("path acknowledge of 300: late", NOW, path(300, true)),
+        ("path acknowledge of 490", NOW, path_acknowledge(490, true)),
+        ("path acknowledge of 490: denied", NOW, path_acknowledge(490, false)),
+        ("path acknowledge of 300: late", NOW, path_acknowledge(300, true)),
         ("prepare request 890: again", NOW, prepare_request(890, THERE)),
         ("prepare request 300: late", NOW, prepare_request(300, THERE)),
         ("prepare request 990", NOW, prepare_request(990, THERE)),
@@ -452,9 +469,9 @@ fn access_router_table(params: &Params) -> String {
         ("prepare 490: again", NOW, prepare(490)),
         ("prepare 300: late", NOW, prepare(300)),
         ("prepare 990", NOW, prepare(990)),
-        ("prepare acknowledge of 890", NOW, acknowledge(THERE, 890)),
-        ("prepare acknowledge of 300: late", NOW, acknowledge(THERE, 300)),
-        ("prepare acknowledge of another", NOW, acknowledge(ELSEWHERE, 890)),
+        ("prepare acknowledge of 890", NOW, prepare_acknowledge(THERE, 890)),
+        ("prepare acknowledge of 300: late", NOW, prepare_acknowledge(THERE, 300)),
+        ("prepare acknowledge of another", NOW, prepare_acknowledge(ELSEWHERE, 890)),
         ("notify 990 from there", NOW, notify(THERE, 990)),
         ("notify 990 from elsewhere", NOW, notify(ELSEWHERE, 990)),
         ("notify 300: late", NOW, notify(THERE, 300)),
@@ -464,10 +481,8 @@ fn access_router_table(params: &Params) -> String {
         ("page request", NOW, hear(ANCHOR, 490, Kind::PageRequest)),
         ("time: early", NOW, Input::Deadline),
         ("time: lifetimes over", ms(2_000), Input::Deadline),
-    ];
-    table(AccessRouter::new(HERE, ANCHOR, Duration::ZERO, &Arc::new(params.clone())).into(), &states, &inputs)
+    ]
 }
-
 fn access_router() -> String {
     access_router_table(&Params::default())
 }

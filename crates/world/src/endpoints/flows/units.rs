@@ -29,7 +29,7 @@ impl Flows {
         let Some(units) = &mut state.units else { return Some(offer) };
         match (offer, begun) {
             (Offer::Request { size, connect }, _) => {
-                units.asked = row;
+                units.awaited = row;
                 let partner = units.partner?;
                 if connect {
                     self.connect_anew(flow, net);
@@ -40,7 +40,7 @@ impl Flows {
                 None
             }
             (Offer::Bytes(size), None) if units.partner.is_some() => {
-                let row = units.asked.take();
+                let row = units.awaited.take();
                 self.expect_stream(flow, size, row);
                 Some(offer)
             }

@@ -1,0 +1,98 @@
+//! Edits that no scenario can be read with: syntax, names of fields, types and units of values.
+
+use crate::{Edit, VALID};
+
+pub const SYNTAX: &[Edit] = &[
+    ("an empty file", VALID, ""),
+    ("only comments", VALID, "# nothing yet\n\n# still nothing\n"),
+    ("a table that is not closed", "[run]", "[run"),
+    ("a text that is not closed", "\"40 ms\"", "\"40 ms"),
+    ("a field twice", "rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\"\nrate = \"3 Mbit/s\""),
+    ("a table twice", "[radio]", "[run]\nduration = \"3 s\"\n\n[radio]"),
+    ("junk in brackets", "[1]", "[[[[[[[[[[[[1]]]]]]]]]]]]"),
+    ("a colon for an equals sign", "duration =", "duration:"),
+    ("a value that is not one", "route_optimisation = true", "route_optimisation = yes"),
+];
+
+pub const FIELDS: &[Edit] = &[
+    ("unknown table", "[radio]", "[radios]"),
+    ("unknown field of the run", "profile =", "profil ="),
+    ("unknown field of the network", "tunnel_overhead =", "tunnel_header ="),
+    ("unknown field of the second link", "delay = \"60 ms\"", "delay = \"60 ms\"\nlatency = \"1 ms\""),
+    ("unknown field of a cell", "router =", "access_router ="),
+    ("unknown field of a backhaul", "backhaul = { rate", "backhaul = { speed"),
+    ("unknown field of a queue", "d1 = 1e-4", "d3 = 1e-4"),
+    ("unknown field before a queue's kind", "{ kind = \"red\",", "{ colour = 3, kind = \"red\","),
+    ("unknown field of the mobility protocol", "route_optimisation =", "route_optimization ="),
+    ("unknown field of a nested table", "limit = \"64 pkt\"", "limits = \"64 pkt\""),
+    ("unknown field of a visit", "at = \"1 s\"", "when = \"1 s\""),
+    ("unknown field of an application", "start = \"0.1 s\"", "begin = \"0.1 s\""),
+    ("unknown field of tcp", "window = \"64 pkt\"", "windows = \"64 pkt\""),
+    ("a field of another table", "profile = \"rfc\"", "profile = \"rfc\"\ngap = \"30 ms\""),
+    ("a field of several other tables", "profile = \"rfc\"", "profile = \"rfc\"\nqueue = {}"),
+    ("a field that no scenario has", "profile = \"rfc\"", "profile = \"rfc\"\nseed = 3"),
+    ("unknown field of a fault", "host = \"mh\"", "node = \"mh\""),
+    ("a rate of the way back without a unit", "delay = \"60 ms\"", "delay = \"60 ms\"\nreverse_rate = \"1\""),
+    (
+        "a packet that is neither lost nor late",
+        "delay = \"60 ms\"",
+        "delay = \"60 ms\"\ndrops = [{ packets = [3], delay = \"0 s\" }]",
+    ),
+    ("missing run", "[run]\nduration = \"2 s\"\nprofile = \"rfc\"\n", ""),
+    ("missing duration", "duration = \"2 s\"\n", ""),
+    ("missing delay of the second link", "delay = \"60 ms\"\n", ""),
+    (
+        "missing queue of a cell",
+        "queue = { kind = \"mblue\", limit = \"120 pkt\", threshold = \"80 pkt\", d1 = 1e-4 }\n",
+        "",
+    ),
+    ("missing delay of a backhaul", ", delay = \"1 ms\" }", " }"),
+    ("missing packet size under a header", "packet = \"200 B\"\n", ""),
+    ("missing application", "app = { kind = \"ftp\", start = \"0.1 s\" }\n", ""),
+    ("missing kind", "kind = \"mblue\", ", ""),
+    ("missing kind under a header", "kind = \"mobile-ip\"\n", ""),
+    ("missing time of a visit", "{ cell = \"bs1\", at = \"1 s\" }", "{ cell = \"bs1\" }"),
+];
+
+pub const VALUES: &[Edit] = &[
+    ("missing unit", "\"40 ms\"", "\"40\""),
+    ("wrong unit", "\"40 ms\"", "\"40 Mbit/s\""),
+    ("misspelt unit", "\"2 Mbit/s\"", "\"2 mbit/s\""),
+    ("negative delay", "\"40 ms\"", "\"-40 ms\""),
+    ("a fraction of a nanosecond", "\"40 ms\"", "\"0.5 ns\""),
+    ("a huge number", "\"40 ms\"", "\"99999999999999999999999999 ms\""),
+    ("number instead of text", "\"40 ms\"", "40"),
+    (
+        "number instead of text before kind",
+        "{ kind = \"red\", limit = \"60 pkt\" }",
+        "{ limit = 60, kind = \"red\" }",
+    ),
+    (
+        "missing unit before kind",
+        "{ kind = \"red\", limit = \"60 pkt\" }",
+        "{ limit = \"60\", kind = \"red\" }",
+    ),
+    (
+        "missing unit in a table before kind",
+        "[mobility]\nkind = \"mobile-ip\"",
+        "[mobility]\nbuffer = { limit = \"24\" }\nkind = \"mobile-ip\"",
+    ),
+    (
+        "unknown field in a table before kind",
+        "[mobility]\nkind = \"mobile-ip\"",
+        "[mobility]\nbuffer = { limt = \"24 pkt\" }\nkind = \"mobile-ip\"",
+    ),
+    ("text instead of number", "d1 = 1e-4", "d1 = \"1e-4\""),
+    ("text instead of true", "route_optimisation = true", "route_optimisation = \"true\""),
+    ("a list instead of a text", "name = \"mh\"", "name = [\"mh\"]"),
+    ("a text instead of a list", "[\"bs1/air\"]", "\"bs1/air\""),
+    ("a table instead of a list of tables", "[[hosts]]", "[hosts]"),
+    ("a text instead of a table", "{ kind = \"ftp\", start = \"0.1 s\" }", "\"ftp\""),
+    ("one end of a link", "[\"ch\", \"fa1\"]", "[\"ch\"]"),
+    ("three ends of a link", "[\"ch\", \"fa1\"]", "[\"ch\", \"fa1\", \"ha\"]"),
+    ("missing unit in a nested table", "\"64 pkt\"\n", "\"64\"\n"),
+    ("missing unit under a header of a list", "packet = \"200 B\"", "packet = \"200\""),
+    ("a number that no integer holds", "occurrences = [1]", "occurrences = [99999999999999999999]"),
+    ("a negative count", "occurrences = [1]", "occurrences = [-1]"),
+    ("rate zero", "rate = \"2 Mbit/s\"", "rate = \"0 Mbit/s\""),
+];
