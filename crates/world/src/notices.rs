@@ -1,4 +1,4 @@
-//! What has happened to hosts that flows are to learn, until the event is over.
+//! Notices to flows of what has happened to their hosts, until the event is over.
 
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::NodeId;

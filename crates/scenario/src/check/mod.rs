@@ -437,14 +437,14 @@ fn check_record(scenario: &Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What to write instead of a queue's name: the downlink of a cell, the queues at a node, or a name that is near.
+/// The help for an unknown name of a queue: the downlink of a cell, the queues at a node, or a name that is near.
 fn queue_help(scenario: &Scenario, wanted: &str, names: &[String]) -> String {
     let parts =
         |name: &str| name.split("->").flat_map(|part| part.split('/')).map(str::to_owned).collect::<Vec<_>>();
     let own = parts(wanted);
     if let Some(cell) = own.first().filter(|cell| scenario.cells.contains_key(*cell)) {
         return format!(
-            "write \"{cell}/air\" for the downlink of the cell, or \"*->{cell}\" for what comes to it"
+            "write \"{cell}/air\" for the downlink of the cell, or \"*->{cell}\" for the links to it"
         );
     }
     match names.iter().any(|name| own.len() == 1 && parts(name).contains(&own[0])) {

@@ -43,7 +43,7 @@ pub fn marks(queue: &QueueSpec) -> bool {
     }
 }
 
-/// Whether a queue does more than to lose what finds no room.
+/// True if a queue does more than lose packets that find no room.
 pub fn acts(queue: &QueueSpec) -> bool {
     !matches!(queue.name(), "droptail" | "head-drop" | "fq" | "rlc")
 }

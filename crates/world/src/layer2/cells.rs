@@ -60,7 +60,7 @@ pub struct Cells {
     in_flight_survives: bool,
     /// Hosts roam with 802.11; else layer 2 knows where they are.
     roam: bool,
-    /// What flows are to learn of the hosts.
+    /// Notices to flows of their hosts.
     pub notices: Notices,
 }
 
