@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from roamlab.scenarios.scenario import inline_toml
+from roamlab.scenarios.changes import inline_toml
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -90,7 +90,7 @@ class _Commands(click.Group):
         except click.NoSuchOption as error:
             if error.ctx is None:
                 raise
-            told = foreign.advice(error.option_name, error.ctx.command, self.commands)
+            told = foreign.advice(error.option_name, error.ctx, self.commands)
             end = "" if told.endswith("?") else "."
             raise click.UsageError(f"No such option {error.option_name!r}: {told}{end}", error.ctx) from None
         except click.MissingParameter as error:

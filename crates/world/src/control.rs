@@ -230,7 +230,7 @@ impl Agents {
             Content::Frame(_) => {} // delivered to stations
             Content::PathChange(notice) => {
                 let row = cx.current_cause();
-                net.cells().notices.push(PendingNotice::PathNotice(notice, row));
+                net.cells().notices().push(PendingNotice::PathNotice(notice, row));
             }
         });
     }

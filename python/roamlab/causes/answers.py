@@ -13,7 +13,8 @@ from roamlab.records import why
 from roamlab.records.manifest import build_of
 from roamlab.records.store import open_run
 from roamlab.running.run import simulate
-from roamlab.scenarios.scenario import Scenario, assignments, load_with
+from roamlab.scenarios.changes import assignments
+from roamlab.scenarios.scenario import Scenario, load_with
 from roamlab.showing import terminal
 
 if TYPE_CHECKING:

@@ -266,18 +266,17 @@ _FILES = (
 _WRITTEN = ("--out", "-o", "--output", "--save")
 
 
-def advice(option: str, command: click.Command, others: Mapping[str, click.Command]) -> str:
+def advice(option: str, ctx: click.Context, others: Mapping[str, click.Command]) -> str:
     """Text to write instead of an option that the command does not have; `others` are all commands."""
+    command, words = ctx.command, ctx.command_path.split()
     has = {name for parameter in command.params for name in parameter.opts}
-    for commands, words, text in _OF_COMMANDS:
-        if command.name in commands and option in words:
+    for commands, options, text in _OF_COMMANDS:
+        if any(word in commands for word in words) and option in options:
             return text
-    for words, own, text in _OTHER_OPTIONS:
-        if option in words and own in (*has, _ALL):
+    for options, own, text in _OTHER_OPTIONS:
+        if option in options and own in (*has, _ALL):
             return text
-    named = [
-        each.make_metavar(_context(command)) for each in command.params if each.param_type_name == "argument"
-    ]
+    named = [each.make_metavar(ctx) for each in command.params if each.param_type_name == "argument"]
     if option in _FILES and named:
         return f"write the name alone: roamlab {command.name} {named[0].strip('[]')}"
     if option in _WRITTEN:
@@ -292,12 +291,6 @@ def advice(option: str, command: click.Command, others: Mapping[str, click.Comma
     if known:
         return f"it is an option of {', '.join(f'`roamlab {name}`' for name in known[:4])}; {here}"
     return here
-
-
-def _context(command: click.Command) -> click.Context:
-    import click
-
-    return click.Context(command)
 
 
 def _has(command: click.Command, option: str) -> bool:

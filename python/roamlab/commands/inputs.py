@@ -43,6 +43,7 @@ def find_run(named: Path | None) -> Path:
 
 def load(path: Path, changes: Sequence[str]) -> Scenario:
     """The scenario in a file, with the changes of `--set`."""
+    from roamlab.scenarios import changes as written
     from roamlab.scenarios import scenario
 
-    return scenario.load_with(path, scenario.assigned(changes))
+    return scenario.load_with(path, written.assigned(changes))

@@ -47,7 +47,7 @@ FILE = _Path(path_type=Path, dir_okay=False)
 def _assignments(_context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
     """Refuse a value without `=` before click refuses what is behind it: the value as another argument."""
     if any("=" not in each for each in given):
-        from roamlab.scenarios.scenario import assigned
+        from roamlab.scenarios.changes import assigned
 
         assigned(given, max(option.opts, key=len))
     return given

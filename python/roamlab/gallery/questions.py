@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import tomli
 
-from roamlab.scenarios.scenario import Scenario, inline_toml, load
+from roamlab.scenarios.changes import inline_toml
+from roamlab.scenarios.scenario import Scenario, load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -26,6 +26,7 @@ from roamlab.base.limits import memory_per_run
 from roamlab.base.quantities import counted
 from roamlab.base.read_only import entries
 from roamlab.base.screen import escape, shown
+from roamlab.scenarios.changes import assignments
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -480,70 +481,6 @@ def _no_path(given: object) -> BadInput:
     )
 
 
-def assigned(given: Sequence[str], option: str = "--set") -> dict[str, Any]:
-    """The changes that each `PATH=VALUE` requests. Raises `BadInput`.
-
-    A value is one of TOML (`5`, `true`, `["a"]`), or else text (`14 s`).
-    """
-    changes: dict[str, Any] = {}
-    for each in given:
-        path, equals, value = (part.strip() for part in each.partition("="))
-        if not equals or not all(path.split(".")):
-            raise BadInput(
-                f"{option} {each}",
-                "this is no path and value" if equals else "there is no `=`",
-                expected="PATH=VALUE",
-                remedy=_assignment(option, each),
-            )
-        if more := re.search(r"[,;]\s*([a-z_]+(?:\.[\w-]+)+)=", value if value[:1] not in "{[\"'" else ""):
-            raise BadInput(
-                f"{option} {each}",
-                f"the change of {more[1]} is a part of the value of {path}",
-                expected="one change",
-                remedy=f"write {option} for each: {option} '{path}={value[: more.start()]}' "
-                f"{option} '{value[more.start() + 1 :].strip()}'",
-            )
-        if path in changes:
-            raise BadInput(
-                f"{option} {each}",
-                "the field is set twice",
-                expected="one value",
-                remedy="leave one of them out",
-            )
-        changes[path] = _toml_value(value)
-    return changes
-
-
-def _assignment(option: str, given: str) -> str:
-    """A remedy for what is no `PATH=VALUE`."""
-    path, colon, value = (part.strip() for part in given.partition(":"))
-    if "=" in given or not path or (colon and not value):
-        return f"write {option} 'run.duration=14 s', for example"
-    if colon:
-        return f"write {option} '{path}={value}'"
-    return f"write both in one argument, {option} '{path}=VALUE', as in {option} 'run.duration=14 s'"
-
-
-def _toml_value(text: str) -> Any:
-    """TOML value of a text, if it is a value of a scenario; otherwise the text itself."""
-    with suppress(tomli.TOMLDecodeError, RecursionError):
-        read = tomli.loads(f"value = {text}")
-        if read.keys() == {"value"} and isinstance(read["value"], bool | int | float | str | list | dict):
-            return read["value"]
-    return text
-
-
-def inline_toml(value: object) -> str:
-    """A value in one line of TOML, as one writes it in a scenario. The field `kind` of a table is first."""
-    if isinstance(value, dict):
-        fields = sorted(value.items(), key=lambda field: field[0] != "kind")
-        inner = ", ".join(f"{key} = {inline_toml(each)}" for key, each in fields)
-        return f"{{ {inner} }}" if inner else "{}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(inline_toml, value))}]"
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _written(value: Any) -> Any:
     """The value without fields that are None, which TOML does not have: their default counts."""
     if isinstance(value, Mapping):
@@ -584,13 +521,6 @@ class Outline(NamedTuple):
 def outline(resolved: str) -> Outline:
     """The outline of a scenario with every default filled in, as JSON. Raises `ValueError` if the text is none."""
     return Outline(*_roamlab.outline(resolved))
-
-
-def assignments(changes: Mapping[str, Any]) -> str:
-    """Changes of a scenario, for people."""
-    return ", ".join(
-        f"{path} = {json.dumps(value, ensure_ascii=False, default=str)}" for path, value in changes.items()
-    )
 
 
 def told(error: _roamlab.ScenarioError) -> str:

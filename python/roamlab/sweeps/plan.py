@@ -15,7 +15,8 @@ from roamlab.base.quantities import counted
 from roamlab.base.screen import shown
 from roamlab.records.manifest import hash_text, kernels_of, schema_hash
 from roamlab.running.summary import Measurement, Name, check
-from roamlab.scenarios.scenario import Scenario, assignments
+from roamlab.scenarios.changes import assignments
+from roamlab.scenarios.scenario import Scenario
 from roamlab.statistics.stopping import Until, seed
 from roamlab.sweeps.design import AS_IN_BASE, BadDesign, Design, Grid, Listed, Whole, pairs
 

@@ -15,7 +15,7 @@ from roamlab.causes.removal import recorded
 from roamlab.cli import cli
 from roamlab.records.why import why
 from roamlab.running.run import run
-from roamlab.scenarios.scenario import assigned
+from roamlab.scenarios.changes import assigned
 from roamlab.sweeps.sweepfile import load_sweep
 
 if TYPE_CHECKING:

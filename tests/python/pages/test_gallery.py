@@ -24,7 +24,8 @@ from roamlab.gallery.answers import Answer, answer
 from roamlab.gallery.pictures import picture
 from roamlab.gallery.questions import TABLE, Number, questions
 from roamlab.running.run import run
-from roamlab.scenarios.scenario import Scenario, assigned, load
+from roamlab.scenarios.changes import assigned
+from roamlab.scenarios.scenario import Scenario, load
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ use super::mobility::{at, fields_of, time};
 use crate::problem::{Problem, quoted_key};
 use crate::schema::{CellSpec, HostSpec, Scenario};
 use roamlab_engine::Duration;
-use roamlab_radio::{MeasurementSpec, MediumSpec, Scan, SignalSpec, distance};
+use roamlab_radio::{MeasurementSpec, MediumSpec, PathLoss, Scan, SignalSpec, Trajectory, distance};
 use serde_json::Value;
 
 /// All such warnings of positions.
@@ -59,17 +59,6 @@ fn lossy(scenario: &Scenario) -> Vec<Problem> {
             format!("a loss below 0 dB is a gain: at 1 m a host receives {gained} dB more than is sent");
         warn("loss_at_1_m_db", message, format!("write {}", rounded(gained)));
     }
-    if loss.shadowing_db > MOST_SHADOWED_DB {
-        let message = format!(
-            "a standard deviation of {} dB: measured ones are 3 to 12 dB, and one host in three is further off than this",
-            loss.shadowing_db
-        );
-        warn("shadowing_db", message, "write for example 8.0".into());
-    }
-    if loss.shadowing_db == 0.0 {
-        let message = "without `shadowing_db` nothing reads this".into();
-        warn("correlation_m", message, "write for example `shadowing_db = 8.0`, or leave this out".into());
-    }
     let exponent = if loss.exponent > STEEPEST { loss.exponent / 10.0 } else { loss.exponent };
     if loss.exponent > STEEPEST {
         let message = format!(
@@ -94,6 +83,27 @@ fn lossy(scenario: &Scenario) -> Vec<Problem> {
             false => "write the loss at 1 m, for example 15.3 with the exponent 3.76".into(),
         };
         warn("loss_at_1_m_db", message, help);
+    }
+    found.extend(shadowed(loss));
+    found
+}
+
+/// Shadowing of an unusual spread, or of a distance that does not fit.
+fn shadowed(loss: &PathLoss) -> Vec<Problem> {
+    let mut found = Vec::new();
+    let mut warn = |part: &str, message: String, help: String| {
+        found.push(Problem::at(format!("radio.measurement.path_loss.{part}"), message).help(help));
+    };
+    if loss.shadowing_db > MOST_SHADOWED_DB {
+        let message = format!(
+            "a standard deviation of {} dB: measured ones are 3 to 12 dB, and one host in three is further off than this",
+            loss.shadowing_db
+        );
+        warn("shadowing_db", message, "write for example 8.0".into());
+    }
+    if loss.shadowing_db == 0.0 {
+        let message = "without `shadowing_db` nothing reads this".into();
+        warn("correlation_m", message, "write for example `shadowing_db = 8.0`, or leave this out".into());
     }
     if loss.shadowing_db > 0.0 && loss.correlation_m < REFERENCE_M {
         let message = format!(
@@ -301,38 +311,10 @@ fn unfinished_trajectories(scenario: &Scenario) -> Vec<Problem> {
     let warn = |(index, host): (usize, &HostSpec)| {
         let trajectory = host.trajectory.as_ref()?;
         let at = |part: &str| format!("hosts[{index}].trajectory.{part}");
+        if let Some(problem) = motionless(trajectory, &at) {
+            return Some(problem);
+        }
         let (length, speed) = (trajectory.length_m(), trajectory.speed_m_per_s);
-        if length > 0.0 && speed == 0.0 {
-            let message =
-                format!("the host stays at the first point of its {length:.0} m: its speed is 0 m/s");
-            return Some(
-                Problem::at(at("speed_m_per_s"), message)
-                    .help("write a speed, for example 10.0, or only the point where the host is"),
-            );
-        }
-        if length > 0.0 && length < REFERENCE_M {
-            let message =
-                format!("the whole way is {length:.2} m long, and path loss grows from {REFERENCE_M} m on");
-            return Some(
-                Problem::at(at("waypoints_m"), message)
-                    .help("positions are in metres: write for example [[0.0, 0.0], [1000.0, 0.0]]"),
-            );
-        }
-        if length == 0.0 && speed > 0.0 {
-            let message =
-                format!("there is one place on this way: the host never moves, for all its {speed} m/s");
-            return Some(
-                Problem::at(at("waypoints_m"), message)
-                    .help("add a point, for example [1000.0, 0.0], or leave `speed_m_per_s` out"),
-            );
-        }
-        if speed > FASTEST_M_PER_S {
-            let message = format!("{speed} m/s are {:.0} km/h: no train is so fast", 3.6 * speed);
-            return Some(
-                Problem::at(at("speed_m_per_s"), message)
-                    .help(format!("write {} for {speed} km/h", rounded((speed / 3.6 * 10.0).round() / 10.0))),
-            );
-        }
         if trajectory.start >= end {
             let message = format!(
                 "the host sets out at {}, and the run ends at {end}: it never moves",
@@ -357,6 +339,42 @@ fn unfinished_trajectories(scenario: &Scenario) -> Vec<Problem> {
         (2.0 * own < length).then(|| Problem::at(at(part), message).help(help))
     };
     scenario.hosts.iter().enumerate().filter_map(warn).collect()
+}
+
+/// A trajectory on which a host never moves, or faster than any train.
+fn motionless(trajectory: &Trajectory, at: &impl Fn(&str) -> String) -> Option<Problem> {
+    let (length, speed) = (trajectory.length_m(), trajectory.speed_m_per_s);
+    if length > 0.0 && speed == 0.0 {
+        let message = format!("the host stays at the first point of its {length:.0} m: its speed is 0 m/s");
+        return Some(
+            Problem::at(at("speed_m_per_s"), message)
+                .help("write a speed, for example 10.0, or only the point where the host is"),
+        );
+    }
+    if length > 0.0 && length < REFERENCE_M {
+        let message =
+            format!("the whole way is {length:.2} m long, and path loss grows from {REFERENCE_M} m on");
+        return Some(
+            Problem::at(at("waypoints_m"), message)
+                .help("positions are in metres: write for example [[0.0, 0.0], [1000.0, 0.0]]"),
+        );
+    }
+    if length == 0.0 && speed > 0.0 {
+        let message =
+            format!("there is one place on this way: the host never moves, for all its {speed} m/s");
+        return Some(
+            Problem::at(at("waypoints_m"), message)
+                .help("add a point, for example [1000.0, 0.0], or leave `speed_m_per_s` out"),
+        );
+    }
+    if speed > FASTEST_M_PER_S {
+        let message = format!("{speed} m/s are {:.0} km/h: no train is so fast", 3.6 * speed);
+        return Some(
+            Problem::at(at("speed_m_per_s"), message)
+                .help(format!("write {} for {speed} km/h", rounded((speed / 3.6 * 10.0).round() / 10.0))),
+        );
+    }
+    None
 }
 
 /// The distance at which path loss begins to grow, in metres.

@@ -349,7 +349,7 @@ impl Network {
         self.send_overtaking(host, waiting.overtaking, cx);
         waiting.since.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
         if !stays {
-            self.cells.notices.push(PendingNotice::Entered(host, row));
+            self.cells.notices().push(PendingNotice::Entered(host, row));
         }
         Some((stays, row))
     }

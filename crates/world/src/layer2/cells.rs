@@ -61,7 +61,7 @@ pub struct Cells {
     /// Hosts roam with 802.11; else layer 2 knows where they are.
     roam: bool,
     /// Notices to flows of their hosts.
-    pub notices: Notices,
+    notices: Notices,
 }
 
 impl Cells {
@@ -70,6 +70,12 @@ impl Cells {
         let in_flight_survives = radio.in_flight_at_break() == InFlightAtBreak::Delivered;
         let (roam, notices) = (radio.roaming().is_some(), Notices::default());
         Cells { cells, hosts, in_flight_survives, roam, notices }
+    }
+
+    /// Notices to flows of their hosts.
+    #[inline]
+    pub fn notices(&mut self) -> &mut Notices {
+        &mut self.notices
     }
 
     /// Schedules the first motion and measurement of every host.

@@ -455,7 +455,7 @@ impl<'a> Builder<'a> {
         schedule_changes(&mut cx, &self.links);
         cells.start(&mut cx);
         let mut flows = Flows::new(flows, informed);
-        flows.start(&mut cells.notices, &mut cx);
+        flows.start(cells.notices(), &mut cx);
         let mut agents = Agents::new(faults, setting.predictions);
         let alternative = |(place, other): (usize, &&Scenario)| {
             let names = (&self.ids, &self.streams);

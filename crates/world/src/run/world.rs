@@ -240,14 +240,14 @@ impl World {
     /// Tells the flows what has happened to their hosts: after most events nothing has.
     #[inline]
     fn tell_flows(&mut self) {
-        if !self.planes.network.cells().notices.is_empty() {
+        if !self.planes.network.cells().notices().is_empty() {
             self.tell_flows_all();
         }
     }
 
     #[cold]
     fn tell_flows_all(&mut self) {
-        while let Some(notice) = self.planes.network.cells().notices.pop() {
+        while let Some(notice) = self.planes.network.cells().notices().pop() {
             match notice {
                 PendingNotice::Entered(host, row) => self.flows.host_entered(host, row, &mut self.planes),
                 PendingNotice::Phase(phase) => self.flows.path_changed(phase, &mut self.planes),

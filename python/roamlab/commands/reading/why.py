@@ -35,7 +35,7 @@ def command(
     Runs made for this purpose are not kept.
     """
     from roamlab.causes import answers
-    from roamlab.scenarios.scenario import assigned
+    from roamlab.scenarios.changes import assigned
 
     wanted = assigned(changes)
     table, folder = answers.parse(words, stalls=flow is not None or stall is not None or check)

@@ -54,7 +54,7 @@ def command(
     """Run a scenario at many points. Interrupted, it continues where it stopped when it is called again."""
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.executor import DaskCluster, LocalPool
-    from roamlab.scenarios.scenario import assigned
+    from roamlab.scenarios.changes import assigned
     from roamlab.showing import terminal
     from roamlab.sweeps import compare, sweepresult
     from roamlab.sweeps.sweep import execute
