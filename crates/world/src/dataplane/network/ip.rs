@@ -344,7 +344,7 @@ impl Network {
     }
 
     /// Marks are honoured only from within the access network: from base stations and, through tunnels, from
-    /// other access routers and base stations. Anything else is policed where it enters ([ipf] §III, interpretation A13).
+    /// other access routers and base stations. Anything else is policed where it enters ([ipf] §III).
     #[inline(always)]
     fn police(&self, node: NodeId, packet: PacketId, from: NodeId, cx: &mut Context) -> Option<PacketId> {
         match &self.rules.policer {
