@@ -102,6 +102,9 @@ _HOMES = {
 }
 
 
+_MODULES = {"metrics": "roamlab.records", "stats": "roamlab.statistics"}
+"""Modules that are imported from the package that has them."""
+
 _OTHER_NAMES = {
     "simulate": "run",
     "simulation": "run",
@@ -131,6 +134,10 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         from roamlab.base.calls import no_attribute
 
+        if name in _MODULES:
+            raise AttributeError(
+                f"'roamlab.{name}' is another module: write `from {_MODULES[name]} import {name}`"
+            )
         other = _OTHER_NAMES.get(name.lower())
         hint = f"did you mean {other!r}?" if other else f"it has {', '.join(__all__)}"
         raise no_attribute("module 'roamlab'", name, __all__, hint)

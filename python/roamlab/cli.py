@@ -140,6 +140,8 @@ def _for_extra(command: click.Command, extra: str) -> str:
     changes = any("--set" in parameter.opts for parameter in command.params)
     if changes and re.match(r"[\w.]+=", extra):
         return "each change has its own option: write --set before it"
+    if extra.endswith(".toml") and not any(each.param_type_name == "argument" for each in command.params):
+        return "this command takes no file; `roamlab check FILE` checks a scenario"
     if extra.endswith(".toml"):
         return "this command takes one file; `roamlab compare A B` compares two scenarios"
     return ""

@@ -195,7 +195,10 @@ _OTHER_WORDS = {
 
 
 _FILES = ("out", "store", "path", "save", "keep", "folder")
-_WORKERS = ("threads", "workers", "jobs", "processes", "cores")
+_WORKERS = (
+    *("threads", "workers", "jobs", "processes", "cores"),
+    *("n_jobs", "n_workers", "num_workers", "max_workers", "num_threads", "nproc", "parallel"),
+)
 _NAMES = ("metric", "metrics")
 _LOCAL_POOL = "write executor=roamlab.LocalPool(4)"
 _COMPARED = 'write compare("flows.moving.goodput_bps", baseline="60 pkt"), a name after the other'
@@ -344,6 +347,15 @@ def _wrong_kind(name: str, parameter: inspect.Parameter, kind: Kind, value: obje
     )
 
 
+def of_seed(text: str) -> str:
+    """The remedy for a text as a seed."""
+    if text.strip().isdecimal():
+        return f"write seed = {int(text)}, without quotes"
+    if text.endswith((".svg", ".png", ".html", ".json", ".csv")):
+        return f"this writes no file: pathlib.Path({text!r}).write_text(…) writes a text that is returned"
+    return f"write seed = rl.seed({text!r}), which makes a number of a text"
+
+
 def _to_write(parameter: inspect.Parameter, kind: Kind, value: object) -> str:
     """Text to write instead of a value of another type."""
     name = parameter.name
@@ -351,7 +363,7 @@ def _to_write(parameter: inspect.Parameter, kind: Kind, value: object) -> str:
     if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, list | tuple):
         return f"write {', '.join(map(quoted, value))} without brackets"
     if isinstance(value, str) and name == "seed":
-        return f"write seed = rl.seed({value!r}), which makes a number of a text"
+        return of_seed(value)
     if isinstance(value, str) and kind.of is not None and str in kind.of.types and Mapping not in kind.types:
         return f'write {name}=["{value}"]'
     if isinstance(value, set | frozenset) and list in kind.types:
@@ -379,7 +391,8 @@ _FIRST_CALLS = {
 def _bad_call(name: str, problem: str, signature: inspect.Signature, given: Mapping[str, object]) -> BadCall:
     names = [each for each in signature.parameters if each != "self"]
     named = {each.name for each in signature.parameters.values() if each.kind is not each.VAR_POSITIONAL}
-    foreign = [each for each in given if each not in named]
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
+    foreign = [each for each in given if each not in named and not takes_any]
     if foreign:
         if foreign[0] in _SEVERAL_RUNS and "run" in names and "replications" not in names:
             remedy = _MAKE_SEVERAL
@@ -399,7 +412,7 @@ def _bad_call(name: str, problem: str, signature: inspect.Signature, given: Mapp
                 otherwise = 'write set_all({"run.duration": "20 s"})'
             elif "design" in names:
                 otherwise = 'the axes are in `design`: write {"mobility.buffer.limit": ["4 pkt", "64 pkt"]}'
-            elif {"scenario", "base"} & {*names}:
+            elif {"scenario", "base"} & {*names} or name == "Scenario.run":
                 otherwise += '; a field of the scenario is changed by scenario.set("run.duration", "20 s")'
             remedy = (
                 f"did you mean {meant!r}?" if meant in names else did_you_mean(foreign[0], names, otherwise)

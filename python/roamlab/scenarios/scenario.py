@@ -19,7 +19,17 @@ import tomli_w
 
 import roamlab
 from roamlab import _roamlab
-from roamlab.base.calls import TEXT, WRITES, BadCall, Kind, called, no_attribute, public, warn_if_unused
+from roamlab.base.calls import (
+    TEXT,
+    WRITES,
+    BadCall,
+    Kind,
+    called,
+    no_attribute,
+    of_seed,
+    public,
+    warn_if_unused,
+)
 from roamlab.base.errors import BadInput, did_you_mean, quoted
 from roamlab.base.inputs import home, read_text
 from roamlab.base.limits import memory_per_run
@@ -473,6 +483,13 @@ def _is_toml(text: str) -> bool:
 
 
 def _no_path(given: object) -> BadInput:
+    if isinstance(given, Mapping):
+        return BadInput(
+            "scenario",
+            "a dictionary cannot be run",
+            expected="a scenario or the path of one",
+            remedy="roamlab.Scenario.from_dict(data) makes a scenario of it",
+        )
     return BadInput(
         "scenario",
         "this is text, not a path" if isinstance(given, str) else f"{given!r} cannot be run",
@@ -492,12 +509,13 @@ def check_number(name: str, value: object) -> None:
     """Refuse what is no whole number from 0 to 2^64 - 1, as a seed and the number of a run are."""
     if isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < 2**64:
         return
-    made = f"write {name} = rl.seed({value!r}), which makes a number of a text"
     raise BadInput(
         f"{name} = {value!r}",
         "it is out of range" if type(value) is int else "it is no whole number",
         expected="a whole number from 0 to 2^64 - 1",
-        remedy=made if name == "seed" and isinstance(value, str) else f"write {name} = 1, for example",
+        remedy=of_seed(value)
+        if name == "seed" and isinstance(value, str)
+        else f"write {name} = 1, for example",
     )
 
 

@@ -62,7 +62,7 @@ _MISTAKES = (
     ("rl.Store(5)", 'roamlab.Store("out/runs")'),
     # A scenario of another type, and fields.
     ("rl.run(None)", "roamlab.load reads a file"),
-    ("rl.run({'run': {}})", "roamlab.Scenario(text)"),
+    ("rl.run({'run': {}})", "roamlab.Scenario.from_dict(data)"),
     ("rl.Scenario({'run': {'duration': '4 s'}})", "Scenario.from_dict"),
     ("rl.Scenario(rnu={'duration': '4 s'})", "Scenario.from_dict"),
     ("rl.Scenario.from_dict({'rnu': {}})", "did you mean `run`?"),
@@ -88,7 +88,12 @@ _MISTAKES = (
     ("base.set('cells.bs2.queue.limit', '60')", '"60 pkt"'),
     ("base.set('cells.bs2.queue.limit', 60)", '"60 pkt"'),
     # Numbers.
-    ("rl.run(base, '1')", "rl.seed('1')"),
+    ("rl.run(base, '1')", "write seed = 1, without quotes"),
+    ("rl.run(base, 'baseline')", "rl.seed('baseline')"),
+    ("rl.drawing(base, 'net.svg')", "this writes no file"),
+    ("rl.metrics", "write `from roamlab.records import metrics`"),
+    ("base.run(seed=1, duration='5 s')", 'scenario.set("run.duration", "20 s")'),
+    ("rl.sweep(base, {'run.duration': ['1 s']}, n_jobs=-1)", "executor=roamlab.LocalPool(4)"),
     ("rl.run(base, seed=1.5)", "write seed = 1"),
     ("rl.run(base, seed=-1)", "from 0 to 2^64 - 1"),
     ("rl.run(base, seeds=1)", "did you mean 'seed'?"),
@@ -141,7 +146,7 @@ _MISTAKES = (
     (f"rl.Random(5, [{LIMIT}])", "a table of paths and values"),
     (f"rl.Random(5, {{{LIMIT}: ['9 pkt']}}, seed='a')", "rl.seed('a')"),
     ("runs.means('flows.moving.goodput_bps', by='seed')", "it has no argument 'by'"),
-    ("rl.Job(base, '1')", "rl.seed('1')"),
+    ("rl.Job(base, '1')", "write seed = 1, without quotes"),
     ("rl.Job('handover.toml', 1)", 'roamlab.load("scenario.toml")'),
     # Missing parts of the run.
     ("res.packets", '.set("record.packets", True)'),
