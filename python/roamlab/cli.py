@@ -108,11 +108,7 @@ class _Commands(click.Group):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            having = [
-                name
-                for name, command in self.commands.items()
-                if any(error.option_name in parameter.opts for parameter in command.params)
-            ]
+            having = foreign.having(error.option_name, self.commands)
             if not having:
                 raise
             command_name = "run" if "run" in having else having[0]

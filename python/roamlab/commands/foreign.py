@@ -283,7 +283,7 @@ def advice(option: str, ctx: click.Context, others: Mapping[str, click.Command])
         return "it prints its result: write > FILE behind the command"
     if close := _closest(option, has):
         return f"did you mean {close!r}?"
-    known = [name for name, other in sorted(others.items()) if _has(other, option)]
+    known = sorted(having(option, others))
     listed = ", ".join(
         sorted({max(each.opts, key=len) for each in command.params if each.param_type_name == "option"})
     )
@@ -293,8 +293,13 @@ def advice(option: str, ctx: click.Context, others: Mapping[str, click.Command])
     return here
 
 
-def _has(command: click.Command, option: str) -> bool:
-    return any(option in parameter.opts for parameter in command.params)
+def having(option: str, commands: Mapping[str, click.Command]) -> list[str]:
+    """The names of the commands that have an option."""
+    return [
+        name
+        for name, command in commands.items()
+        if any(option in parameter.opts for parameter in command.params)
+    ]
 
 
 def _closest(option: str, has: Set[str]) -> str:

@@ -312,8 +312,7 @@ def unmet(
                 f"number up to {count}"
             )
     for number, link in enumerate(parameters.get("links", [])):
-        one, other = link["between"]
-        for field, place in (("drops", f"{one}->{other}"), ("reverse_drops", f"{other}->{one}")):
+        for field, place in zip(("drops", "reverse_drops"), _ways(link), strict=True):
             for position, drop in enumerate(link.get(field, [])):
                 flow, where = drop.get("flow"), f"links[{number}].{field}[{position}]"
                 if drop.get("delay") or (flow is not None and flow not in sent):
@@ -340,7 +339,7 @@ def unused(parameters: Mapping[str, Any], idle: Set[str]) -> list[str]:
     for number, link in enumerate(parameters.get("links", [])):
         one, other = link["between"]
         what = next((name for name in ("loss", "reverse_loss", "changes") if link.get(name)), None)
-        if what and {f"{one}->{other}", f"{other}->{one}"} <= idle:
+        if what and {*_ways(link)} <= idle:
             found.append(
                 f"links[{number}].{what}: no packet used the link between {one} and {other}, so this has no effect; "
                 "write it at a link of the path of a flow"
@@ -356,7 +355,7 @@ def unmet_outages(parameters: Mapping[str, Any], lost: Sequence[tuple[str, int]]
     found = []
     for number, link in enumerate(parameters.get("links", [])):
         one, other = link["between"]
-        times = [time / 1e9 for place, time in lost if place in (f"{one}->{other}", f"{other}->{one}")]
+        times = [time / 1e9 for place, time in lost if place in _ways(link)]
         turns = [
             (span_s(change["at"]), position, change["up"])
             for position, change in enumerate(link.get("changes", []))

@@ -9,7 +9,7 @@ use roamlab_mobility::{is_pattern, matches};
 use roamlab_packet::Addr;
 use roamlab_traffic::AppSpec;
 use roamlab_transport::Data;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 
 mod loss;
@@ -457,20 +457,8 @@ fn queue_help(scenario: &Scenario, wanted: &str, names: &[String]) -> String {
 
 /// Every node must be reachable from every other over wired links and backhauls.
 fn check_connected(scenario: &Scenario) -> Result<(), Problem> {
-    let mut adjacent: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
-    for link in &scenario.links {
-        let [left, right] = &link.between;
-        adjacent.entry(left).or_default().push(right);
-        adjacent.entry(right).or_default().push(left);
-    }
     let Some(first) = scenario.links.first() else { return Ok(()) };
-    let mut reached = FxHashSet::default();
-    let mut frontier = vec![first.between[0].as_str()];
-    while let Some(node) = frontier.pop() {
-        if reached.insert(node) {
-            frontier.extend(adjacent.get(node).into_iter().flatten().filter(|next| !reached.contains(*next)));
-        }
-    }
+    let reached = ways::reached(scenario.links.iter(), &first.between[0]);
     for (index, link) in scenario.links.iter().enumerate() {
         if let Some(end) = link.between.iter().position(|name| !reached.contains(name.as_str())) {
             let message =

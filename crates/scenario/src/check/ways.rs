@@ -93,6 +93,24 @@ pub fn between_routers<'a>(scenario: &'a Scenario, from: &'a str) -> FxHashMap<&
     round_trips(scenario, from, &|_, _| Duration::ZERO)
 }
 
+/// The nodes that are reached from a node over some links.
+pub fn reached<'a>(links: impl Iterator<Item = &'a LinkSpec>, from: &'a str) -> FxHashSet<&'a str> {
+    let mut adjacent: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
+    for link in links {
+        let [left, right] = &link.between;
+        adjacent.entry(left).or_default().push(right);
+        adjacent.entry(right).or_default().push(left);
+    }
+    let mut reached = FxHashSet::default();
+    let mut frontier = vec![from];
+    while let Some(node) = frontier.pop() {
+        if reached.insert(node) {
+            frontier.extend(adjacent.get(node).into_iter().flatten().filter(|next| !reached.contains(*next)));
+        }
+    }
+    reached
+}
+
 fn round_trips<'a>(scenario: &'a Scenario, from: &'a str, added: Added<'_>) -> FxHashMap<&'a str, Duration> {
     let mut adjacent: FxHashMap<&str, Vec<(&str, Duration)>> = FxHashMap::default();
     for link in &scenario.links {

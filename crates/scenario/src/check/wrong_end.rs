@@ -1,6 +1,7 @@
 //! Warnings of disciplines on a way that only ACKs take: the data of every flow goes the other way.
 
 use super::queues::acts;
+use super::ways::reached;
 use crate::problem::{Problem, quoted_key};
 use crate::schema::{FlowSpec, LinkSpec, Scenario};
 use roamlab_qdisc::QueueSpec;
@@ -47,7 +48,8 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
 /// How many flows send data through a link each way; none where it is not known which way some flow takes.
 fn ways(scenario: &Scenario, link: &LinkSpec) -> Option<[usize; 2]> {
     let [left, right] = link.between.each_ref().map(String::as_str);
-    let near = side(scenario, link, left);
+    let others = scenario.links.iter().filter(|other| other.between != link.between);
+    let near = reached(others, left);
     if near.contains(right) {
         return None;
     }
@@ -71,24 +73,6 @@ fn ways(scenario: &Scenario, link: &LinkSpec) -> Option<[usize; 2]> {
         }
     }
     Some(counts)
-}
-
-/// The nodes of links that are reached from a node without this link.
-fn side<'a>(scenario: &'a Scenario, without: &LinkSpec, from: &'a str) -> FxHashSet<&'a str> {
-    let mut adjacent: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
-    for link in scenario.links.iter().filter(|link| link.between != without.between) {
-        let [left, right] = link.between.each_ref().map(String::as_str);
-        adjacent.entry(left).or_default().push(right);
-        adjacent.entry(right).or_default().push(left);
-    }
-    let mut reached = FxHashSet::default();
-    let mut next = vec![from];
-    while let Some(node) = next.pop() {
-        if reached.insert(node) {
-            next.extend(adjacent.get(node).into_iter().flatten());
-        }
-    }
-    reached
 }
 
 /// Small packets that ask for the data of another flow.

@@ -6,19 +6,15 @@ use crate::schema::schema;
 use crate::suggest::words::{Meaning, meaning};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 /// Text to write in `field`; `missing`: it is not there yet.
 pub fn hint(field: &str, missing: bool) -> Option<String> {
-    let root: Value = serde_json::from_str(&schema()).ok()?;
-    let schema = Schema { root: &root };
     let path = names(field);
-    let mut value = &root;
-    for name in &path {
-        value = schema.step(value, name.as_deref())?;
-    }
+    let value = find(&path)?;
     let example = match path.last()? {
-        Some(name) => format!("{name} = {}", schema.example(value)),
-        None => schema.example(value),
+        Some(name) => format!("{name} = {}", SCHEMA.example(value)),
+        None => SCHEMA.example(value),
     };
     let about = value.get("description").and_then(Value::as_str).map(|text| text.replace('\n', " "));
     let about = about.map(|text| format!(" ({})", text.trim_end_matches('.'))).unwrap_or_default();
@@ -28,39 +24,25 @@ pub fn hint(field: &str, missing: bool) -> Option<String> {
 
 /// True if there is such a field in some kind of the table around it.
 pub fn has(field: &str) -> bool {
-    let Ok(root) = serde_json::from_str::<Value>(&schema()) else { return false };
-    let schema = Schema { root: &root };
-    names(field).iter().try_fold(&root, |value, name| schema.step(value, name.as_deref())).is_some()
+    find(&names(field)).is_some()
 }
 
 /// True if this kind of the table has a field of this name.
 pub fn has_of_kind(table: &str, kind: &str, name: &str) -> bool {
-    let Ok(root) = serde_json::from_str::<Value>(&schema()) else { return false };
-    let schema = Schema { root: &root };
-    let value = names(table).iter().try_fold(&root, |value, step| schema.step(value, step.as_deref()));
-    let mut kinds = Vec::new();
-    if let Some(value) = value {
-        schema.kinds_with(value, name, None, &mut kinds);
-    }
-    kinds.contains(&kind)
+    kinds_with(table, name).contains(&kind)
 }
 
 /// The least and the largest number that a field can have, if it has both.
 pub fn range(field: &str) -> Option<(u64, u64)> {
-    let root: Value = serde_json::from_str(&schema()).ok()?;
-    let schema = Schema { root: &root };
-    let value = names(field).iter().try_fold(&root, |value, name| schema.step(value, name.as_deref()))?;
+    let value = find(&names(field))?;
     Some((value.get("minimum")?.as_u64()?, value.get("maximum")?.as_u64()?))
 }
 
 /// True if a value of this form can be written in `field`.
 pub fn takes(field: &str, shape: Shape) -> bool {
-    let Ok(root) = serde_json::from_str::<Value>(&schema()) else { return true };
-    let schema = Schema { root: &root };
-    let found = names(field).iter().try_fold(&root, |value, name| schema.step(value, name.as_deref()));
     let mut shapes = Vec::new();
-    if let Some(found) = found {
-        schema.shapes(found, &mut shapes);
+    if let Some(found) = find(&names(field)) {
+        SCHEMA.shapes(found, &mut shapes);
     }
     shapes.is_empty() || shapes.contains(&shape)
 }
@@ -69,22 +51,20 @@ pub fn takes(field: &str, shape: Shape) -> bool {
 pub fn off(field: &str) -> Option<String> {
     /// Without these another table or field counts.
     const INHERITED: &[&str] = &["queue", "reverse_queue", "congestion_control"];
-    let root: Value = serde_json::from_str(&schema()).ok()?;
-    let schema = Schema { root: &root };
     let path = names(field);
-    let value = path.iter().try_fold(&root, |value, name| schema.step(value, name.as_deref()))?;
+    let value = find(&path)?;
     let name = path.last()?.as_deref()?;
-    if schema.has_none(value) {
+    if SCHEMA.has_none(value) {
         return Some(format!("to switch it off write `{name} = \"none\"`"));
     }
     let mut shapes = Vec::new();
-    schema.shapes(value, &mut shapes);
+    SCHEMA.shapes(value, &mut shapes);
     if !shapes.contains(&Shape::Table) {
         return None;
     }
     let mut parts = Vec::new();
-    schema.below(value, &mut |part, inner| {
-        parts.extend(part.filter(|_| schema.has_none(inner)).map(str::to_owned));
+    SCHEMA.below(value, &mut |part, inner| {
+        parts.extend(part.filter(|_| SCHEMA.has_none(inner)).map(str::to_owned));
     });
     if let Some(part) = parts.first() {
         return Some(format!("to switch it off write `{name} = {{ {part} = \"none\" }}`"));
@@ -98,11 +78,8 @@ pub fn off(field: &str) -> Option<String> {
 
 /// The `kind` of the table `field` that this text means, if it is written where the table is expected.
 pub fn kind(field: &str, text: &str) -> Option<String> {
-    let root: Value = serde_json::from_str(&schema()).ok()?;
-    let schema = Schema { root: &root };
-    let value = names(field).iter().try_fold(&root, |value, name| schema.step(value, name.as_deref()))?;
     let mut kinds = Vec::new();
-    schema.kinds(value, &mut kinds);
+    SCHEMA.kinds(find(&names(field))?, &mut kinds);
     match meaning(text, &kinds) {
         Some(Meaning::Name(kind)) => Some(kind),
         _ => None,
@@ -125,8 +102,7 @@ const OUTSIDE: &[(&str, &str)] = &[
 
 /// How a part of the whole scenario is written, if the field `name` of the table `within` has the name of one: `[record]`.
 pub fn part(name: &str, within: &str) -> Option<String> {
-    let root: Value = serde_json::from_str(&schema()).ok()?;
-    let part = root.get("properties")?.get(name).filter(|_| !within.is_empty())?;
+    let part = SCHEMA.root.get("properties")?.get(name).filter(|_| !within.is_empty())?;
     let list = part.get("type").is_some_and(|kind| kind == "array");
     let named = part.get("additionalProperties").is_some();
     let header = header(&match (list, named) {
@@ -140,15 +116,9 @@ pub fn part(name: &str, within: &str) -> Option<String> {
 /// Where a field of this name belongs, if not in the table `within`: "`gap` is a field of `[radio]`".
 pub fn elsewhere(name: &str, within: &str) -> Option<String> {
     const LISTED: usize = 4;
-    let root: Value = serde_json::from_str(&schema()).ok()?;
-    let found = Schema { root: &root }.sections(name);
+    let found = SCHEMA.sections(name);
     let own = header(&names(within));
-    let schema = Schema { root: &root };
-    let table = names(within).iter().try_fold(&root, |value, step| schema.step(value, step.as_deref()));
-    let mut kinds = Vec::new();
-    if let Some(table) = table {
-        schema.kinds_with(table, name, None, &mut kinds);
-    }
+    let mut kinds = kinds_with(within, name);
     kinds.dedup();
     if let Some((last, rest)) = kinds.split_last() {
         let first: String = rest.iter().take(LISTED).map(|kind| format!("\"{kind}\", ")).collect();
@@ -169,6 +139,24 @@ fn header(path: &[Option<String>]) -> String {
     let inner = names.join(".");
     if path.last() == Some(&None) { format!("[[{inner}]]") } else { format!("[{inner}]") }
 }
+
+/// The kinds of a table that have a field of this name.
+fn kinds_with(table: &str, name: &str) -> Vec<&'static str> {
+    let mut kinds = Vec::new();
+    if let Some(value) = find(&names(table)) {
+        SCHEMA.kinds_with(value, name, None, &mut kinds);
+    }
+    kinds
+}
+
+/// The schema of a field.
+fn find(path: &[Option<String>]) -> Option<&'static Value> {
+    path.iter().try_fold(SCHEMA.root, |value, name| SCHEMA.step(value, name.as_deref()))
+}
+
+/// The scenario's schema, read once.
+static ROOT: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(&schema()).unwrap_or_default());
+static SCHEMA: LazyLock<Schema<'static>> = LazyLock::new(|| Schema { root: &ROOT });
 
 struct Schema<'a> {
     root: &'a Value,

@@ -2,7 +2,6 @@
 //! a field as `--set` and sweeps have it.
 
 use super::hint;
-use super::place::{self, Found};
 use crate::problem::field::{Step, push_key, steps};
 use roamlab_engine::Bytes;
 use toml::de::{DeTable, DeValue};
@@ -112,7 +111,7 @@ pub fn ranged(field: &str, message: &str) -> Option<String> {
 
 /// Text to write where a number of packets is expected and bytes are given; none where no size is written that counts.
 pub fn packets(root: &DeTable<'_>, field: &str) -> Option<String> {
-    let bytes = bytes(&value(root, field)?)?;
+    let bytes = bytes(value(root, field)?)?;
     if bytes.0 >= i32::MAX as u64 {
         return Some("leave it out: in other programs so large a number is written for no limit".into());
     }
@@ -140,8 +139,7 @@ pub fn packets(root: &DeTable<'_>, field: &str) -> Option<String> {
 }
 
 /// The value of a field that is written.
-fn value<'a>(root: &'a DeTable<'_>, field: &str) -> Option<DeValue<'a>> {
-    let Found { .. } = place::find(root, field).filter(|found| found.whole)?;
+fn value<'a, 'b>(root: &'a DeTable<'b>, field: &str) -> Option<&'a DeValue<'b>> {
     let mut steps = steps(field).into_iter();
     let Some(Step::Key(first)) = steps.next() else { return None };
     let mut value = root.get(first.as_str())?.get_ref();
@@ -151,7 +149,7 @@ fn value<'a>(root: &'a DeTable<'_>, field: &str) -> Option<DeValue<'a>> {
             Step::Item(index) => value.get(index)?.get_ref(),
         };
     }
-    Some(value.clone())
+    Some(value)
 }
 
 fn bytes(value: &DeValue<'_>) -> Option<Bytes> {
@@ -171,12 +169,11 @@ pub fn path(root: &DeTable<'_>, field: &str, name: &str) -> Option<String> {
         push_key(&mut at, name);
     }
     let mut inner = value(root, &at)?;
-    while let DeValue::Table(table) = &inner {
+    while let DeValue::Table(table) = inner {
         let mut fields = table.iter();
         let (Some((key, value)), None) = (fields.next(), fields.next()) else { return None };
         path.push(key.get_ref().to_string());
-        let value = value.get_ref().clone();
-        inner = value;
+        inner = value.get_ref();
     }
     let [list, element, within @ .., last] = path.as_slice() else { return None };
     let place = match (list.as_str(), within) {
