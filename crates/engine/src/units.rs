@@ -81,7 +81,15 @@ pub enum UnitError {
         /// The base unit.
         base: &'static str,
     },
-    /// The value does not fit, or is zero where that has no meaning.
+    /// The value is zero where that has no meaning.
+    #[error("\"{text}\" is out of range: {quantity} is larger than 0")]
+    Zero {
+        /// The text that was written.
+        text: String,
+        /// "a rate".
+        quantity: &'static str,
+    },
+    /// The value does not fit.
     #[error("\"{text}\" is out of range for {quantity}")]
     OutOfRange {
         /// The text that was written.
@@ -109,6 +117,7 @@ const TIME: Grammar = Grammar {
         ("ns", 1),
         ("us", 1_000),
         ("µs", 1_000),
+        ("\u{3bc}s", 1_000), // the Greek letter, which looks the same
         ("ms", 1_000_000),
         ("s", 1_000_000_000),
         ("min", 60_000_000_000),
@@ -206,6 +215,47 @@ const COUNT: Grammar = Grammar {
     ],
 };
 
+/// Long forms in units, and their short ones.
+const SPELLED: &[(&str, &str)] = &[
+    ("/second", "/s"),
+    ("/sec", "/s"),
+    ("bits", "bit"),
+    ("Bits", "bit"),
+    ("Bytes", "B"),
+    ("Byte", "B"),
+    ("bytes", "B"),
+    ("byte", "B"),
+];
+
+/// Larger units in small letters, and what they are in a known one.
+const LARGER: &[(&str, f64, &str)] = &[
+    ("d", 24.0, "h"),
+    ("day", 24.0, "h"),
+    ("days", 24.0, "h"),
+    ("tbit/s", 1000.0, "Gbit/s"),
+    ("tbps", 1000.0, "Gbit/s"),
+    ("kpkt", 1000.0, "pkt"),
+    ("tb", 1000.0, "GB"),
+];
+
+/// The text without signs that other programs and papers write around or in place of the plain ones: a wide digit, another
+/// slash, a bracket around the unit, a sign before the number, an invisible character.
+fn plain(text: &str) -> String {
+    let signs = |c: char| match c {
+        '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '[' | ']' | '(' | ')' => None,
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0),
+        '\u{2044}' | '\u{2215}' => Some('/'),
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => Some('-'),
+        'с' => Some('s'),
+        'м' | 'М' => Some(if c == 'м' { 'm' } else { 'M' }),
+        _ => Some(c),
+    };
+    let text: String = text.chars().filter_map(signs).collect();
+    let text = text.trim_start_matches(['+', '~', '≈', '=', '<', '>', '≤', '≥', ' ']);
+    let text = text.trim_end_matches(['.', ',', ';', ' ']);
+    if text.starts_with('.') { format!("0{text}") } else { text.replace(". ", " ") }
+}
+
 /// A segment of TCP that fills an Ethernet frame, of which an example of a window counts some.
 const SEGMENT: u64 = 1448;
 
@@ -213,6 +263,17 @@ impl Grammar {
     /// `text` in base units.
     fn parse(&self, text: &str) -> Result<u64, UnitError> {
         let text = text.trim();
+        self.read(text).map_err(|error| match plain(text) {
+            plain if plain == text => error,
+            plain => self.read(&plain).err().unwrap_or_else(|| {
+                let instead = format!("\"{plain}\"");
+                UnitError::Spelled { text: text.into(), quantity: self.quantity, instead }
+            }),
+        })
+    }
+
+    /// `text` in base units, without a look at signs that resemble others.
+    fn read(&self, text: &str) -> Result<u64, UnitError> {
         let quantity = self.quantity;
         let not_a_number = || UnitError::NotANumber { text: text.into(), quantity, example: self.example };
         if text.contains("${") {
@@ -297,6 +358,8 @@ impl Grammar {
 
     /// Text to write in place of a number with a unit that this quantity does not have.
     fn instead_of(&self, number: &str, unit: &str) -> String {
+        // As iperf has them: "Mbits/sec", "MBytes".
+        let unit = &SPELLED.iter().fold(unit.to_owned(), |unit, (long, short)| unit.replace(long, short));
         let small = unit.to_lowercase();
         let bytes_per_second = |prefix: &str| {
             let scale = unit.strip_suffix("B/s").or_else(|| unit.strip_suffix("Bps"))?;
@@ -311,8 +374,16 @@ impl Grammar {
                 }
             }
         }
-        if let Some((_, name)) = self.spellings.iter().find(|(spelling, _)| *spelling == small) {
+        let spelled = self.spellings.iter().find(|(spelling, _)| *spelling == small).map(|(_, name)| name);
+        let same = || self.units.iter().map(|(name, _)| name).find(|name| name.to_lowercase() == small);
+        if let Some(name) = spelled.or_else(same) {
             return format!("write \"{number} {name}\"");
+        }
+        let larger = LARGER.iter().find(|(name, ..)| *name == small);
+        if let (Some((_, factor, name)), Ok(value)) = (larger, number.parse::<f64>())
+            && self.units.iter().any(|(known, _)| known == name)
+        {
+            return format!("write \"{} {name}\"", value * factor);
         }
         if self.base == TIME.base && small == "m" {
             return format!("write \"{number} min\" or \"{number} ms\"");
@@ -332,7 +403,8 @@ impl Grammar {
         if unit.contains(|c: char| c.is_ascii_digit()) && self.units.iter().any(|(name, _)| *name == first) {
             return format!("write one value: \"{number} {first}\"");
         }
-        format!("use one of {}", self.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "))
+        let names = self.units.iter().map(|(name, _)| *name).filter(|name| !name.contains('\u{3bc}'));
+        format!("use one of {}", names.collect::<Vec<_>>().join(", "))
     }
 
     /// `value` in the largest unit that keeps it a whole number.
@@ -341,7 +413,7 @@ impl Grammar {
         let (name, scale) = self
             .units
             .iter()
-            .filter(|(name, scale)| *name != "µs" && value > 0 && value.is_multiple_of(*scale))
+            .filter(|(name, scale)| name.is_ascii() && value > 0 && value.is_multiple_of(*scale))
             .max_by_key(|(_, scale)| *scale)
             .unwrap_or(&smallest);
         write!(f, "{} {name}", value / scale)
@@ -356,8 +428,11 @@ macro_rules! quantity {
             fn from_str(text: &str) -> Result<Self, UnitError> {
                 let value = $grammar.parse(text)?;
                 let convert: fn(u64) -> Option<$type> = $from;
-                convert(value)
-                    .ok_or_else(|| UnitError::OutOfRange { text: text.into(), quantity: $grammar.quantity })
+                let (text, quantity) = (text.to_owned(), $grammar.quantity);
+                convert(value).ok_or(match value {
+                    0 => UnitError::Zero { text, quantity },
+                    _ => UnitError::OutOfRange { text, quantity },
+                })
             }
         }
 

@@ -107,8 +107,10 @@ pub fn check_name(name: &str, field: impl Fn() -> String) -> Result<(), Problem>
     if !name.is_empty() && name.chars().all(plain) {
         return Ok(());
     }
+    let parts: Vec<&str> = name.split(|c| !plain(c)).filter(|part| !part.is_empty()).collect();
+    let example = if parts.is_empty() { String::new() } else { format!(", as in \"{}\"", parts.join("-")) };
     let problem = Problem::at(field(), format!("\"{name}\" is not a name"));
-    Err(problem.help("use letters, digits, `-` and `_`"))
+    Err(problem.help(format!("use letters, digits, `-` and `_`{example}")))
 }
 
 #[cfg(test)]

@@ -3,14 +3,14 @@
 use crate::names::{check_name, messages};
 use crate::problem::{Problem, quoted_key};
 use crate::schema::{ChangeSpec, FlowSpec, Scenario};
-use crate::suggest::known_value;
+use crate::suggest::{is_close, known_value};
 use roamlab_engine::{Bytes, Duration, RandomNumbers};
 use roamlab_mobility::{is_pattern, matches};
 use roamlab_packet::Addr;
 use roamlab_traffic::AppSpec;
 use roamlab_transport::Data;
 use rustc_hash::FxHashSet;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 mod loss;
 mod measured;
@@ -459,6 +459,9 @@ fn queue_help(scenario: &Scenario, wanted: &str, names: &[String]) -> String {
 fn check_connected(scenario: &Scenario) -> Result<(), Problem> {
     let Some(first) = scenario.links.first() else { return Ok(()) };
     let reached = ways::reached(scenario.links.iter(), &first.between[0]);
+    if let Some(problem) = slip(scenario, &reached) {
+        return Err(problem);
+    }
     for (index, link) in scenario.links.iter().enumerate() {
         if let Some(end) = link.between.iter().position(|name| !reached.contains(name.as_str())) {
             let message =
@@ -468,4 +471,37 @@ fn check_connected(scenario: &Scenario) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+/// An end of a link that nothing else names, if a node of the other part of the network has almost its name. Names that
+/// differ in their numbers are no slips.
+fn slip(scenario: &Scenario, reached: &FxHashSet<&str>) -> Option<Problem> {
+    let ends = || scenario.links.iter().flat_map(|link| link.between.iter().map(String::as_str));
+    let apart: FxHashSet<&str> = ends().filter(|name| !reached.contains(name)).collect();
+    if apart.is_empty() {
+        return None;
+    }
+    let mut links: BTreeMap<&str, usize> = BTreeMap::new();
+    ends().for_each(|name| *links.entry(name).or_default() += 1);
+    let cells = scenario.cells.values().map(|cell| &cell.router);
+    let flows = scenario.flows.iter().flat_map(|flow| &flow.path);
+    let named: BTreeSet<&str> =
+        cells.chain(flows).chain(scenario.hosts.iter().map(|host| &host.home)).map(String::as_str).collect();
+    let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let like = |one: &str, other: &str| {
+        one.eq_ignore_ascii_case(other) || (is_close(one, other) && letters(one) != letters(other))
+    };
+    for (index, link) in scenario.links.iter().enumerate() {
+        for (end, name) in link.between.iter().enumerate() {
+            let name = name.as_str();
+            let others = if apart.contains(name) { reached } else { &apart };
+            let is_alone = links[name] == 1 && !named.contains(name);
+            if let Some(other) = others.iter().find(|other| is_alone && like(name, other)) {
+                let message = format!("no path of links leads from \"{name}\" to \"{other}\"");
+                let problem = Problem::at(format!("links[{index}].between[{end}]"), message);
+                return Some(problem.help(format!("did you mean \"{other}\"?")));
+            }
+        }
+    }
+    None
 }

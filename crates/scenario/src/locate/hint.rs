@@ -27,6 +27,17 @@ pub fn has(field: &str) -> bool {
     find(&names(field)).is_some()
 }
 
+/// True if the table has a name of the user's choice: `cells.bs1`.
+pub fn is_named(table: &str) -> bool {
+    let path = names(table);
+    let Some((Some(name), around)) = path.split_last() else { return false };
+    let field = |around: &Value| SCHEMA.step(around, Some(name.as_str())).is_some();
+    let listed = |around: &Value| around.get("properties").is_some_and(|fields| fields.get(name).is_some());
+    find(around).is_some_and(|around| {
+        around.get("additionalProperties").is_some_and(Value::is_object) && field(around) && !listed(around)
+    })
+}
+
 /// True if this kind of the table has a field of this name.
 pub fn has_of_kind(table: &str, kind: &str, name: &str) -> bool {
     kinds_with(table, name).contains(&kind)

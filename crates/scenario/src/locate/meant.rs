@@ -2,7 +2,7 @@
 //! a field as `--set` and sweeps have it.
 
 use super::hint;
-use crate::problem::field::{Step, push_key, steps};
+use crate::problem::field::{Step, names, push_key, steps};
 use roamlab_engine::Bytes;
 use toml::de::{DeTable, DeValue};
 
@@ -191,6 +191,70 @@ pub fn path(root: &DeTable<'_>, field: &str, name: &str) -> Option<String> {
         "`{}` is a path, as `--set` and the `[set]` of a sweep have it: in a scenario write `{last}` {place}",
         path.join(".")
     ))
+}
+
+/// The header to write for a table whose name has a dot, and is therefore read as tables inside each other: the innermost
+/// has fields of the one with the name.
+pub fn dotted(root: &DeTable<'_>, table: &str, name: &str) -> Option<String> {
+    if !hint::is_named(table) {
+        return None;
+    }
+    let field = |key: &str| {
+        let mut path = table.to_owned();
+        push_key(&mut path, key);
+        path
+    };
+    let mut parts = vec![name.to_owned()];
+    let mut inner = value(root, &field(name))?.as_table()?;
+    while !inner.keys().any(|key| hint::has(&field(key.get_ref()))) {
+        let mut fields = inner.iter();
+        let (Some((key, value)), None) = (fields.next(), fields.next()) else { return None };
+        parts.push(key.get_ref().to_string());
+        inner = value.get_ref().as_table()?;
+    }
+    let plain = parts.join("-").replace(|c: char| !c.is_alphanumeric() && c != '-' && c != '_', "-");
+    Some(format!("a dot separates tables, and a name has none: write `[{table}-{plain}]`"))
+}
+
+/// Text to write instead of a zero, or a number below it, that a field does not take.
+pub fn of_sign(field: &str, message: &str) -> Option<String> {
+    const OUTAGE: &str = "an outage is `up = false`, and `up = true` in a later change ends it";
+    const DOWN: &str = "a link that fails for a time has `changes = [{ at = \"5 s\", up = false }, { at = \"8 s\", up = true }]`";
+    const AWAY: &str =
+        "for a time without a cell write `until` in the visit before, and begin the next one later";
+    const NO_TRAFFIC: &str = "for no traffic leave the flow out, or write its `start` and `stop`";
+    const SOFT: &str =
+        "a host that is in both cells for a time has `kind = \"soft\"`, with `overlap = \"50 ms\"`";
+    const BEGIN: &str = "times count from the begin of the run, which is \"0 s\"";
+    const ZERO: &[(&str, &str, &str)] = &[
+        ("links.changes", "rate", OUTAGE),
+        ("links.changes", "reverse_rate", OUTAGE),
+        ("links", "rate", DOWN),
+        ("links", "reverse_rate", DOWN),
+        ("cells", "rate", AWAY),
+        ("flows.app", "rate", NO_TRAFFIC),
+    ];
+    const NEGATIVE: &[(&str, &str, &str)] = &[
+        ("radio", "gap", SOFT),
+        ("", "at", BEGIN),
+        ("", "until", BEGIN),
+        ("", "start", BEGIN),
+        ("", "stop", BEGIN),
+    ];
+    let rows = match message {
+        _ if message.ends_with(" is larger than 0") => ZERO,
+        _ if message.starts_with("\"-") => NEGATIVE,
+        _ => return None,
+    };
+    let mut path: Vec<String> = names(field).into_iter().flatten().collect();
+    let name = path.pop()?;
+    if path.first().is_some_and(|table| table == "cells") {
+        path.truncate(1); // not the names of cells
+    }
+    let table = path.join(".");
+    rows.iter()
+        .find(|(within, field, _)| (within.is_empty() || *within == table) && *field == name)
+        .map(|(.., help)| (*help).to_owned())
 }
 
 #[cfg(test)]

@@ -148,7 +148,9 @@ impl<'a> Source<'a> {
                 || parsed.problem.help.starts_with("did you mean"))
         {
             let table = around(&field, name);
-            if let Some(path) = meant::path(root, &field, name) {
+            if let Some(header) = meant::dotted(root, &table, name) {
+                parsed.problem.help = header;
+            } else if let Some(path) = meant::path(root, &field, name) {
                 parsed.problem.help = path;
             } else if let Some(part) = hint::part(name, &table) {
                 parsed.problem.help = part;
@@ -235,6 +237,9 @@ fn complete_help(root: &DeTable<'_>, parsed: &mut wording::ParsedError, field: &
     }
     if let Some(message) = meant::ranged(field, &parsed.problem.message) {
         parsed.problem.message = message;
+    }
+    if let Some(help) = meant::of_sign(field, &parsed.problem.message) {
+        parsed.problem.help = help;
     }
     if let Some((text, wanted)) = wording::found_text(&error.message)
         && let Some(help) = meant::number(field, wanted, text)

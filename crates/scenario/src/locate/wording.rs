@@ -35,6 +35,8 @@ impl Part {
     }
 }
 
+const COMMENT: &str = "a comment begins with `#`";
+
 /// An error of a text that is not TOML.
 pub fn of_syntax(message: &str, line: &str, at: usize) -> Problem {
     let value = line.split_once('=').map_or("", |(_, value)| value.trim_start());
@@ -46,6 +48,7 @@ pub fn of_syntax(message: &str, line: &str, at: usize) -> Problem {
         _ if begin.starts_with('{') => {
             "this is JSON, and TOML is expected: in Python `Scenario.from_dict(json.loads(text))` takes it, and its `.text` is TOML"
         }
+        _ if [";", "//", "/*", "%", "--", "!", "'"].iter().any(|sign| begin.starts_with(sign)) => COMMENT,
         _ if !line.contains(['=', ':']) && line.split(',').count() > 2 && line.split(',').all(is_name) => {
             "this is CSV, and TOML is expected: `roamlab schedule` reads a log of handovers"
         }
@@ -61,9 +64,8 @@ pub fn of_syntax(message: &str, line: &str, at: usize) -> Problem {
             "these quotes are typographic: write straight ones, \"…\""
         }
         _ if line.contains(':') && !line.contains('=') => "write `=` between a name and its value",
-        _ if rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with("--") => {
-            "a comment begins with `#`"
-        }
+        _ if rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with("--") => COMMENT,
+        _ if rest.strip_prefix([';', '%', '!']).is_some_and(|rest| !rest.trim().is_empty()) => COMMENT,
         _ if rest.starts_with(';') => "no line ends with a semicolon: leave it out",
         _ if value.starts_with('(') => "a list has square brackets: write `[\"a\", \"b\"]`",
         _ if value.starts_with("{\"") || value.starts_with("{ \"") => {

@@ -75,7 +75,7 @@ fn members<'a>(group: &str, names: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Few enough edits apart, for names of this length, to be a slip.
-fn is_close(wanted: &str, name: &str) -> bool {
+pub fn is_close(wanted: &str, name: &str) -> bool {
     const LONG: usize = 5;
     let most = match name.chars().count() {
         0 | 1 => 0,
