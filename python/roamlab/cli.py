@@ -27,8 +27,6 @@ _OTHER_WORDS = {
     "simulate": "run",
     "start": "run",
     "exec": "run",
-    "plot": "report",
-    "graph": "report",
     "show": "report",
     "view": "explore",
     "open": "explore",
@@ -51,7 +49,14 @@ _SEARCHED = (
     'a search is made in Python: roamlab.load("FILE").smallest("mobility.buffer.limit", '
     'where="flows.FLOW.timeouts == 0", between=("4 pkt", "64 pkt")). See docs/how-to/size-a-buffer.md'
 )
-_ONLY_PYTHON = dict.fromkeys(("smallest", "largest", "search", "threshold", "optimize", "tune"), _SEARCHED)
+_DRAWN = (
+    "`roamlab report RUN` and `roamlab chart RUN` draw a run, `roamlab explore RUN` shows it over time, and "
+    "`roamlab sweep` writes a page with figures"
+)
+_ONLY_PYTHON = {
+    **dict.fromkeys(("smallest", "largest", "search", "threshold", "optimize", "tune"), _SEARCHED),
+    **dict.fromkeys(("plot", "graph", "figure", "figures"), _DRAWN),
+}
 """Words for what only the library has."""
 
 
@@ -94,6 +99,10 @@ class _Commands(click.Group):
             end = "" if told.endswith("?") else "."
             raise click.UsageError(f"No such option {error.option_name!r}: {told}{end}", error.ctx) from None
         except click.MissingParameter as error:
+            if error.ctx is not None and (number := _number_in_place(error.ctx.params, error.param)):
+                raise click.UsageError(
+                    f"{error.format_message().rstrip('.')}: {number}.", error.ctx
+                ) from None
             if error.ctx is None or error.param is None or error.param.name != "second":
                 raise
             raise click.UsageError(f"Missing argument 'B': {foreign.ONE_SCENARIO}.", error.ctx) from None
@@ -131,8 +140,20 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, [rest[0], "--help"])
 
 
+def _number_in_place(given: dict[str, Any], missing: click.Parameter | None) -> str:
+    """Advice if the number of an option that is missing is written where the command has a run."""
+    numbers = [str(each) for each in given.values() if str(each).isdecimal()]
+    if missing is None or missing.param_type_name != "option" or not numbers:
+        return ""
+    return f"write {max(missing.opts, key=len)} {numbers[0]}"
+
+
 def _for_extra(command: click.Command, extra: str) -> str:
     """Advice on arguments that a command does not take; empty if nothing is known."""
+    word, _, rest = extra.partition(" ")
+    long = next((f"--{word}" for each in command.params if f"--{word}" in each.opts), "")
+    if long:
+        return f"write {long} {rest or 'and its value'}, without a blank behind the hyphens"
     changes = any("--set" in parameter.opts for parameter in command.params)
     if changes and re.match(r"[\w.]+=", extra):
         return "each change has its own option: write --set before it"

@@ -14,7 +14,7 @@ from itertools import islice, pairwise
 from numbers import Integral, Real
 from pathlib import Path
 from types import CodeType, FunctionType, NoneType
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from roamlab.base.errors import BadInput, bad_path, did_you_mean, quoted
 
@@ -434,6 +434,13 @@ def _bad_call(name: str, problem: str, signature: inspect.Signature, given: Mapp
         f"{each}=…" if signature.parameters[each].kind is inspect.Parameter.KEYWORD_ONLY else each
         for each in needed
     )
+    if "design" in names and problem.startswith("too many"):
+        return BadCall(
+            name,
+            problem,
+            expected="a path and its values in one dictionary, and the other arguments by their names",
+            remedy='write sweep({"mobility.buffer.limit": ["4 pkt", "64 pkt"]}, replications=30)',
+        )
     return BadCall(
         name,
         problem,
@@ -482,6 +489,22 @@ WRITES = (
     "to_toml",
 )
 """Names by which people ask for a file."""
+
+
+_MADE = {
+    "Scenario": "write roamlab.load(path), roamlab.Scenario(text) or roamlab.Scenario.from_dict(tables)",
+    "Results": "results are returned by roamlab.run(scenario), and read by roamlab.open_run(folder)",
+    "Store": 'write roamlab.Store("out/runs")',
+    "Runs": "runs are returned by roamlab.sweep(scenario, design)",
+}
+"""How an object of a class is made."""
+
+
+class Hinted(type):
+    """A class whose error for an attribute that it does not have is how its objects are made."""
+
+    def __getattr__(cls, name: str) -> NoReturn:
+        raise no_attribute(f"the class {cls.__name__}", name, (), _MADE.get(cls.__name__, ""))
 
 
 def no_attribute(owner: str, name: str, known: Iterable[str], otherwise: str) -> AttributeError:

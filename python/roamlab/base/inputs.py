@@ -91,6 +91,9 @@ def _near(path: Path) -> str:
         )
     if path.parts[:1] in (("http:",), ("https:",)):
         return "fetch it first: this is no path of this machine"
+    for name in (path.name, f"{path.name}.toml"):
+        if (example := path.with_name("examples") / name).is_file():
+            return f"did you mean {shown(example)}?"
     try:
         with os.scandir(path.parent) as entries:
             files = {entry.name for entry in islice(entries, _MOST_NAMES) if entry.is_file()}

@@ -233,6 +233,12 @@ _OF_COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...], str]] = [
         "change the scenario in the page, or in the file that is named",
     ),
     (
+        ("run", "check", "sweep", "compare"),
+        ("-u", "-c", "-n", "-l", "--cmdenv"),
+        "a scenario is one file, and names all that a run needs: write roamlab run FILE; UDP is "
+        '`transport = { kind = "udp" }` of a flow',
+    ),
+    (
         ("run",),
         ("--record", "--packets"),
         "what is recorded is written under [record], or --set record.packets=true",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,13 @@ class _Number(click.IntRange):
         except click.BadParameter as error:
             if "valid integer" not in error.message:
                 raise
-            self.fail(f"{value!r} is no whole number: write one from 0, for example 7", param, ctx)
+            several = re.fullmatch(r"(\d+)(?:\s*(?:-|\.\.+|:|,|\s)\s*\d+)+", str(value).strip())
+            said = (
+                f"write one, {several[1]}, and repeat the command for each other"
+                if several
+                else "write one from 0, for example 7"
+            )
+            self.fail(f"{value!r} is no whole number: {said}", param, ctx)
 
 
 class _Path(click.Path):

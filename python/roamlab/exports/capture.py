@@ -98,8 +98,8 @@ class Captured:
     @property
     def content(self) -> bytes:
         """The bytes of all packets, one behind the other; column `end` has the end of each."""
-        assert self.results.tables is not None
-        content: Any = self.results.tables["frame_bytes"]["byte"]
+        assert self.results.engine is not None
+        content: Any = self.results.engine["frame_bytes"]["byte"]
         return bytes(content)
 
     @cached_property

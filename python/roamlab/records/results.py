@@ -11,7 +11,7 @@ import polars as pl
 
 import roamlab
 from roamlab import _roamlab
-from roamlab.base.calls import WRITES, BadCall, no_attribute, public
+from roamlab.base.calls import WRITES, BadCall, Hinted, no_attribute, public
 from roamlab.base.errors import BadInput, closest, did_you_mean
 from roamlab.base.screen import escape
 from roamlab.records import handovers, live, remarks
@@ -47,15 +47,34 @@ _OF_FRAMES = (
 """Names by which people ask a run for a table."""
 
 
+_OF_MANIFEST = {
+    **{
+        each: each
+        for each in ("seed", "run", "version", "parameters", "scenario_name", "scenario_text", "network")
+    },
+    **{each: each for each in ("schema_hash", "build_hash", "key", "live")},
+    "scenario": "scenario_text",
+    "name": "scenario_name",
+    "run_number": "run",
+    "number": "run",
+    "config": "parameters",
+    "settings": "parameters",
+    "params": "parameters",
+    "duration": 'parameters["run"]["duration"]',
+    "profile": 'parameters["run"]["profile"]',
+}
+"""What determined a run, which its manifest has, by names that people expect."""
+
+
 @public()
 @dataclass(frozen=True, repr=False)
-class Results(Frames):
+class Results(Frames, metaclass=Hinted):
     """The tables of one run, loaded when they are first asked for, and what determined them."""
 
     manifest: Manifest
     loaders: Mapping[str, Callable[[str], pl.DataFrame]]
     """Writer or reader of each table, by its name."""
-    tables: Tables | None = None
+    engine: Tables | None = None
     """The engine's columns, while this process has them."""
     frames: dict[str, pl.DataFrame] = field(default_factory=dict, compare=False)
     """Tables that were asked for."""
@@ -72,12 +91,16 @@ class Results(Frames):
                 "a run is drawn by `roamlab chart` and `roamlab report`, a queue by .plot_queue(name); the table "
                 '"variables" has the window of each flow over time'
             )
+        if name in _OF_MANIFEST:
+            raise AttributeError(f"Results has no attribute {name!r}: write .manifest.{_OF_MANIFEST[name]}")
+        if name == "tables":
+            hint = 'a table is read by .table("flows"); `loaders` has the names of all'
         if name in WRITES:
             hint = (
                 'a run is kept by roamlab.Store("out/runs").write(results), and read by roamlab.open_run; a table is '
                 "written by .table(name).write_parquet(path)"
             )
-        raise no_attribute("Results", name, () if name in WRITES else dir(type(self)), hint)
+        raise no_attribute("Results", name, () if name in (*WRITES, "tables") else dir(type(self)), hint)
 
     def __getitem__(self, name: object) -> NoReturn:
         raise BadCall(
@@ -129,9 +152,9 @@ class Results(Frames):
 
     def columns(self, name: str) -> Columns:
         """A table as arrays, for what is measured of many runs."""
-        if self.tables is None or name not in self.loaders:
+        if self.engine is None or name not in self.loaders:
             return Columns.of(self.table(name))
-        return Columns.from_engine(self.tables, name)
+        return Columns.from_engine(self.engine, name)
 
     @cached_property
     def analysis(self) -> _roamlab.Analysis:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
-from roamlab.base.calls import BadCall, Kind, called, no_attribute, public
+from roamlab.base.calls import BadCall, Hinted, Kind, called, no_attribute, public
 from roamlab.base.errors import BadInput
 from roamlab.base.inputs import home, open_regular, refuse_file
 from roamlab.base.limits import SHARE, available_memory
@@ -88,7 +88,7 @@ _OF_STORES = (
 
 @public("write another roamlab.Store(path)", root=_ROOT)
 @dataclass(frozen=True)
-class Store:
+class Store(metaclass=Hinted):
     """A folder of run folders."""
 
     root: Path

@@ -23,6 +23,7 @@ from roamlab.base.calls import (
     TEXT,
     WRITES,
     BadCall,
+    Hinted,
     Kind,
     called,
     no_attribute,
@@ -75,7 +76,7 @@ _LONGEST_PATH = 400
 
 @public('write base = base.set("run.duration", "2 s"), for example', text=None)
 @dataclass(frozen=True, repr=False)
-class Scenario:
+class Scenario(metaclass=Hinted):
     """A scenario's text and the name that reports call it by."""
 
     text: str
@@ -402,7 +403,17 @@ class Scenario:
             return names.index(step)
         if step.isdecimal() and int(step) < len(elements):
             return int(step)
-        raise self._no_element(path, step, [str(name) for name in names if name is not None], len(elements))
+        known = [str(name) for name in names if name is not None]
+        if (place := _between(step, elements)) is not None:
+            raise BadInput(
+                f"{self.name}, field {path}",
+                f"no element {step!r}",
+                expected="the position of a link, for links have no names"
+                if not known
+                else "a name or a position",
+                remedy=f"write {path.replace(step, known[place] if known else str(place), 1)}",
+            )
+        raise self._no_element(path, step, known, len(elements))
 
     def _no_element(self, path: str, step: str, known: Sequence[str], positions: int = 0) -> BadInput:
         """Neither the name nor the position of an element in the scenario."""
@@ -423,6 +434,16 @@ class Scenario:
             expected=" or ".join(filter(None, (numbered, named))) or "an element, of which there are none",
             remedy=did_you_mean(step, known, example or "name an element of the scenario"),
         )
+
+
+def _between(step: str, elements: Sequence[Any]) -> int | None:
+    """The position of the link or flow that a step names by its two ends, in any order and with any sign between."""
+    for place, element in enumerate(elements):
+        ends = (element.get("between") or element.get("path")) if isinstance(element, dict) else None
+        for one, other in (ends, ends[::-1]) if ends else ():
+            if re.fullmatch(rf"\W*{re.escape(one)}[\W_]+{re.escape(other)}\W*", step):
+                return place
+    return None
 
 
 @called(path=_PATH)

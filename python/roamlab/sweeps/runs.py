@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
-from roamlab.base.calls import WRITES, BadCall, no_attribute, public
+from roamlab.base.calls import WRITES, BadCall, Hinted, no_attribute, public
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted, number, scale, with_unit
 from roamlab.base.screen import escape
@@ -41,7 +41,7 @@ _FRAME = {"point": pl.UInt32, "run": pl.UInt32, "metric": pl.String, "value": pl
 
 @public()
 @dataclass(frozen=True, repr=False)
-class Runs:
+class Runs(metaclass=Hinted):
     """Measures of a sweep: `kept` has a row per point, run and metric, in that order."""
 
     plan: Plan

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from roamlab import _roamlab
-from roamlab.base.calls import called
+from roamlab.base.calls import Kind, called
 from roamlab.base.errors import BadInput, warn
 from roamlab.base.inputs import home
 from roamlab.base.output import sweep_drafts
@@ -46,7 +46,14 @@ _WEIGHED = 200
 """Points of a sweep with more are all taken to have the same weight."""
 
 
-@called(base=None)
+_DESIGN = Kind(
+    (Mapping, Sequence, "Grid", "Listed", "Random", "Whole"),
+    "a dictionary of paths and lists of values, a list of points, or a rl.Random",
+    'write for example {"cells.bs2.queue.limit": ["60 pkt", "120 pkt"]}, a path with its values',
+)
+
+
+@called(base=None, design=_DESIGN)
 def sweep(
     base: Scenario | str | Path,
     design: AnyDesign,
