@@ -374,6 +374,14 @@ impl Grammar {
                 }
             }
         }
+        if self.base == SIZE.base
+            && let Some(scale) = small.strip_suffix("bit")
+            && let Some(name) =
+                ["B", "kB", "MB", "GB"].iter().find(|name| name.to_lowercase() == format!("{scale}b"))
+            && let Ok(bits) = number.parse::<f64>()
+        {
+            return format!("write bytes instead of bits: \"{} {name}\"", bits / 8.0);
+        }
         let spelled = self.spellings.iter().find(|(spelling, _)| *spelling == small).map(|(_, name)| name);
         let same = || self.units.iter().map(|(name, _)| name).find(|name| name.to_lowercase() == small);
         if let Some(name) = spelled.or_else(same) {

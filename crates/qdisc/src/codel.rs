@@ -52,9 +52,13 @@ impl Parameters for Params {
 /// A target that is no smaller than the interval: the RFC's is a twentieth of it (RFC 8289 §4.4).
 pub(crate) fn above_interval(target: Duration, interval: Duration) -> Option<BadField> {
     (target >= interval).then(|| {
+        let share = Duration::from_nanos(interval.as_nanos() / 20);
+        let help = match share > Duration::ZERO && target.as_nanos() / 10 < interval.as_nanos() {
+            true => format!("write a twentieth to a tenth of the interval, for example \"{share}\""),
+            false => format!("exchange the two: write `target = \"{interval}\"` and `interval = \"{target}\"`"),
+        };
         let message = format!(
-            "the acceptable wait of {target} is no shorter than the interval of {interval}, a round-trip time: write a twentieth \
-             to a tenth of the interval, for example \"5 ms\""
+            "the acceptable wait of {target} is no shorter than the interval of {interval}, a round-trip time: {help}"
         );
         ("target", message)
     })

@@ -111,7 +111,11 @@ fn check_links(scenario: &Scenario) -> Result<BTreeSet<&str>, Problem> {
         if !pairs.insert((left.min(right), left.max(right))) {
             let problem =
                 Problem::at(field, format!("there is another link between \"{left}\" and \"{right}\""));
-            return Err(problem.help("remove one of the two"));
+            let is_back = scenario.links[..index].iter().any(|other| other.between == [right.as_str(), left]);
+            return Err(problem.help(match is_back {
+                true => "a link leads both ways: write `reverse_rate`, `reverse_delay` and `reverse_queue` in the first, and remove this one",
+                false => "remove one of the two",
+            }));
         }
         for (end, name) in link.between.iter().enumerate() {
             check_name(name, || format!("links[{index}].between[{end}]"))?;

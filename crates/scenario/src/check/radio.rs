@@ -183,7 +183,13 @@ fn check_first_visit(
     let Some(first) = host.stays().first() else { return Ok(()) };
     if scenario.cells[&first.cell].transmitter.is_none() {
         let message = format!("cell \"{}\" has no `transmitter`", first.cell);
-        return Err(Problem::at(at("visits[0].cell"), message).help("begin in a cell that can be heard"));
+        let heard = scenario.cells.iter().find(|(_, cell)| cell.transmitter.is_some());
+        let other = heard.map_or_else(String::new, |(name, _)| format!(", or begin in \"{name}\""));
+        let help = format!(
+            "write `transmitter = {{ position_m = [0.0, 0.0], reference_signal_dbm = 15.0 }}` in `[cells.{}]`{other}",
+            quoted_key(&first.cell)
+        );
+        return Err(Problem::at(at("visits[0].cell"), message).help(help));
     }
     if host.stays().len() > 1 {
         let problem = Problem::at(

@@ -3,7 +3,7 @@
 
 use super::hint;
 use crate::problem::field::{Step, names, push_key, steps};
-use roamlab_engine::Bytes;
+use roamlab_engine::{Bytes, Packets};
 use toml::de::{DeTable, DeValue};
 
 /// Text to write where a number is expected and the text has one, or names one: `"36 km/h"` in metres a second is 10.0.
@@ -138,8 +138,18 @@ pub fn packets(root: &DeTable<'_>, field: &str) -> Option<String> {
     Some(format!("use packets: with {size} in each, as in `{path}`, these are \"{count} pkt\""))
 }
 
+/// Text to write where a number of packets is expected and a share of the limit is given.
+pub fn share(root: &DeTable<'_>, field: &str) -> Option<String> {
+    let DeValue::Float(share) = value(root, field)? else { return None };
+    let share: f64 = share.as_str().parse().ok().filter(|share| (0.0..1.0).contains(share))?;
+    let (table, name) = field.rsplit_once('.')?;
+    let limit: Packets = value(root, &format!("{table}.limit"))?.as_str()?.parse().ok()?;
+    let packets = (share * f64::from(limit.0)).round();
+    Some(format!("write packets: {share} of the limit of {limit} is `{name} = \"{packets} pkt\"`"))
+}
+
 /// The value of a field that is written.
-fn value<'a, 'b>(root: &'a DeTable<'b>, field: &str) -> Option<&'a DeValue<'b>> {
+pub fn value<'a, 'b>(root: &'a DeTable<'b>, field: &str) -> Option<&'a DeValue<'b>> {
     let mut steps = steps(field).into_iter();
     let Some(Step::Key(first)) = steps.next() else { return None };
     let mut value = root.get(first.as_str())?.get_ref();

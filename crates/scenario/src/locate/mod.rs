@@ -8,7 +8,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
 use toml::Spanned;
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 mod hint;
 mod meant;
@@ -235,6 +235,9 @@ fn complete_help(root: &DeTable<'_>, parsed: &mut wording::ParsedError, field: &
     {
         parsed.problem.help = help;
     }
+    if wants_packets && let Some(help) = meant::share(root, field) {
+        parsed.problem.help = help;
+    }
     if let Some(message) = meant::ranged(field, &parsed.problem.message) {
         parsed.problem.message = message;
     }
@@ -255,8 +258,13 @@ fn complete_help(root: &DeTable<'_>, parsed: &mut wording::ParsedError, field: &
     if let Some(meant) = &parsed.meant {
         let mut written = around(field, parsed.part.as_ref().map_or("", wording::Part::name));
         field::push_key(&mut written, meant);
-        if let Some(hint) = hint::hint(&written, false) {
-            parsed.problem.help += &format!(" {hint}");
+        // A truth value is kept: that of an example may be its contrary.
+        match (meant::value(root, field), hint::hint(&written, false)) {
+            (Some(DeValue::Boolean(flag)), Some(_)) => {
+                parsed.problem.help += &format!(" write `{meant} = {flag}`");
+            }
+            (_, Some(hint)) => parsed.problem.help += &format!(" {hint}"),
+            _ => {}
         }
     }
     if wording::is_off(&error.message)

@@ -221,6 +221,7 @@ fn probably(found: &str, wanted: &str) -> Option<String> {
             let packets = (value / 1448.0).floor();
             return Some(format!("\"{packets} pkt\", which is {number} B in packets of 1448 B"));
         }
+        "a number of packets" if value.fract() != 0.0 => return Some(format!("\"{} pkt\"", value.ceil())),
         "a rate" if (100.0..10_000.0).contains(&value) => {
             return Some(format!("\"{number} Mbit/s\" or \"{number} kbit/s\""));
         }

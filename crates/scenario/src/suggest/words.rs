@@ -297,6 +297,7 @@ const KNOWN: &[Known] = &[
     Known { words: &["time", "start", "begin", "enter"], among: "until", answer: Name("at") },
     Known { words: &["ip", "mac", "address", "ipaddress", "addr", "subnet"], among: "trajectory", answer: ADDRESS },
     Known { words: &["positionm", "location", "xy"], among: "trajectory", answer: Text("a host's place is a `trajectory` of one point: write `trajectory = { waypoints_m = [[150, 0]] }`, with `radio.measurement.signal = \"positions\"`") },
+    Known { words: &["mode", "predictive", "reactive", "fast", "prediction", "anticipated", "anticipation"], among: "trigger", answer: Text("predictive is `trigger = { by = \"source\" }`, and reactive is without a `trigger`") },
     Known { words: &["gap", "interruption", "outage"], among: "until", answer: Text("all handovers have one gap: write `gap` in `[radio]`; for a longer time without a cell write `until` in the visit before") },
     Known { words: &["homeagent", "homeagents", "ha"], among: "advertisement_interval", answer: Text("the home agent is the `home` of the host: write it in `[[hosts]]`") },
     Known { words: &["foreignagent", "foreignagents", "fa"], among: "advertisement_interval", answer: Text("a foreign agent is the `router` of a cell: write it in `[cells.NAME]`") },
