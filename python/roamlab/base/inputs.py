@@ -91,6 +91,8 @@ def _near(path: Path) -> str:
         )
     if path.parts[:1] in (("http:",), ("https:",)):
         return "fetch it first: this is no path of this machine"
+    if str(path) == "-":
+        return "for standard input write /dev/stdin, with a file that is redirected to it: < FILE"
     for name in (path.name, f"{path.name}.toml"):
         if (example := path.with_name("examples") / name).is_file():
             return f"did you mean {shown(example)}?"

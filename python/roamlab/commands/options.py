@@ -37,6 +37,25 @@ class _Number(click.IntRange):
             self.fail(f"{value!r} is no whole number: {said}", param, ctx)
 
 
+class _Real(click.types.FloatParamType):
+    """A number without a unit; of a time in seconds the answer converts one that has a unit."""
+
+    def __init__(self, unit: str = "") -> None:
+        self._unit = unit
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            found = re.fullmatch(r"([\d.]+)\s*(s|ms|min|h)", str(value).strip())
+            if self._unit == "s" and found:
+                seconds = float(found[1]) * {"s": 1, "ms": 1e-3, "min": 60, "h": 3600}[found[2]]
+                said = f"it is in s: write {seconds:g}"
+            else:
+                said = "write it without a unit, for example " + ("9.5" if self._unit else "5e3, in the metric's unit")
+            self.fail(f"{value!r} is no number: {said}", param, ctx)
+
+
 class _Path(click.Path):
     """A path, in which `~` at the begin is the home folder: between quotes no shell replaces it."""
 
@@ -45,6 +64,8 @@ class _Path(click.Path):
         return super().convert(named, param, ctx)
 
 
+SECONDS = _Real("s")
+AMOUNT = _Real()
 NUMBER = _Number(0, 2**64 - 1)
 ANY_PATH = _Path(path_type=Path)
 FOLDER = _Path(path_type=Path, file_okay=False)

@@ -458,7 +458,19 @@ def utilisation(results: RunTables, rate_bps: float, start: float, end: float, f
     times = seconds(arrived)
     chosen = rows_of_flow(arrived, *flows) & (times >= start) & (times < end)
     bits = 8.0 * float(arrived["bytes"][chosen].sum())
-    return bits / (rate_bps * (end - start))
+    share = bits / (rate_bps * (end - start))
+    if share > _NO_SHARE:
+        raise BadInput(
+            f"rate {rate_bps:g} bit/s",
+            f"the link would have been busy for {share:g} times the span",
+            expected="the rate of the link in bit/s",
+            remedy=f"write {rate_bps:g}e6 for {rate_bps:g} Mbit/s, for example",
+        )
+    return share
+
+
+_NO_SHARE = 100
+"""A larger share of a link's capacity comes of a rate in another unit."""
 
 
 @called()

@@ -344,7 +344,34 @@ def unused(parameters: Mapping[str, Any], idle: Set[str]) -> list[str]:
                 f"links[{number}].{what}: no packet used the link between {one} and {other}, so this has no effect; "
                 "write it at a link of the path of a flow"
             )
+            continue
+        for position, change in enumerate(link.get("changes", [])):
+            back = [each for each in ("reverse_rate", "reverse_delay") if change.get(each)]
+            both = any(change.get(each) is not None for each in ("rate", "delay", "up"))
+            if back and not both and _ways(link)[1] in idle:
+                found.append(
+                    f"links[{number}].changes[{position}].{back[0]}: no packet went from {other} to {one}, so this has no "
+                    f"effect; write `{back[0].removeprefix('reverse_')}`, or exchange the nodes of `between`"
+                )
     return found
+
+
+def late_changes(parameters: Mapping[str, Any], completed: Sequence[int], end_s: float) -> list[str]:
+    """A line for each change of a link's rate or delay, of the first three, after the last of all flows was complete.
+
+    `completed` are the times of completion of all flows in ns, -1 for none.
+    """
+    if not completed or min(completed) < 0:
+        return []
+    last_s = max(completed) / 1e9
+    found = [
+        f"links[{number}].changes[{position}].at: the last flow was complete at {last_s:.3f} s, before this change at "
+        f"{at:g} s: no data meets it; write an earlier time, or a larger `size`"
+        for number, link in enumerate(parameters.get("links", []))
+        for position, change in enumerate(link.get("changes", []))
+        if last_s < (at := span_s(change["at"])) < end_s and change.get("up") is None
+    ]
+    return found[:_NAMED]
 
 
 def unmet_outages(parameters: Mapping[str, Any], lost: Sequence[tuple[str, int]], end_s: float) -> list[str]:

@@ -182,6 +182,7 @@ class Results(Frames, metaclass=Hinted):
             *self._unmet(),
             *self._unused_links(),
             *self._unmet_outages(),
+            *self._late_changes(),
             *self._idle_queue(),
             *self._unreached(),
             *self._lost_first(),
@@ -276,6 +277,17 @@ class Results(Frames, metaclass=Hinted):
         # A link that no packet used at all has its warning.
         return [line for line in found if not any(line.partition("]")[0] in other for other in idle)]
 
+    def _late_changes(self) -> list[str]:
+        # Of a large scenario without changes the links are not read.
+        if not 0 < self.manifest.outline.flows <= remarks.MOST_FLOWS:
+            return []
+        if '"changes":[{' not in self.manifest.parameters_text:
+            return []
+        completed = self.flows["completed_ns"].to_list()
+        return remarks.late_changes(
+            self.manifest.parameters, completed, self.manifest.outline.duration_ns / 1e9
+        )
+
     def _timeouts_of_handovers(self) -> list[str]:
         recorded = {"tcp", "causes", "handovers"} <= {*self.loaders}
         return handovers.warnings(self) if recorded and self.manifest.outline.moves else []
@@ -349,7 +361,9 @@ class Results(Frames, metaclass=Hinted):
                 f"queue {name!r}",
                 "the run has no samples of it",
                 expected=f"one of {', '.join(known)}" if known else "a queue that packets entered",
-                remedy=_queue_to_write(name, known),
+                remedy=f'its queue is recorded by .set("record.queues", [{name!r}]): run it again'
+                if known and name in self.table("links")["link"].cast(pl.String)
+                else _queue_to_write(name, known),
             )
         return Frame.of(chosen)
 

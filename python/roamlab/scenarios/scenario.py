@@ -415,6 +415,19 @@ class Scenario(metaclass=Hinted):
             )
         raise self._no_element(path, step, known, len(elements))
 
+    def _items(self, path: str) -> str:
+        """The indices that lead to a list in `to_dict()`, as Python has them."""
+        at: Any = self.to_dict()
+        found = ""
+        for step in path.split("."):
+            index: Any = step
+            if isinstance(at, list):
+                names = [each.get("name") if isinstance(each, dict) else None for each in at]
+                index = names.index(step) if step in names else int(step)
+            at = at[index]
+            found += f"[{index}]" if isinstance(index, int) else f'["{index}"]'
+        return found
+
     def _no_element(self, path: str, step: str, known: Sequence[str], positions: int = 0) -> BadInput:
         """Neither the name nor the position of an element in the scenario."""
         named = f"one of {', '.join(known)}" if known else ""
@@ -426,7 +439,7 @@ class Scenario(metaclass=Hinted):
         elif re.fullmatch(r"\d+|-|\+|end|append|new", step) and path.endswith(step):
             example = (
                 f"to change one write {begin}.0, for example; to add one write the whole list, in the file or in "
-                f'Python: base.set("{begin}", [*base.to_dict()["{begin}"], {{…}}])'
+                f'Python: base.set("{begin}", [*base.to_dict(){self._items(begin)}, {{…}}])'
             )
         return BadInput(
             f"{self.name}, field {path}",

@@ -188,11 +188,21 @@ def _peer_of(scenario: Scenario, node: str) -> str:
     nodes = _nodes(found)
     if node not in nodes:
         return node  # which is refused
+    hosts = [host["name"] for host in found["hosts"]]
+    cells = found.get("cells", {})
+    others = [name for name in nodes if name != node and name not in cells]
+    if node in cells and hosts:
+        raise BadInput(
+            "--node",
+            f"{node} is a base station",
+            expected="the node at which the program is",
+            remedy=f"write --node {hosts[0]}, for a program at a host",
+        )
     raise BadInput(
         "--peer",
         f"the scenario has no flow of {node}, so its other end is not known",
         expected="the node at which the servers are",
-        remedy=f"write --peer {next(name for name in reversed(nodes) if name != node)}, for example",
+        remedy=f"write --peer {(others or nodes)[-1]}, for example",
     )
 
 

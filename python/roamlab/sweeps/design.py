@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -124,7 +125,7 @@ class Grid(Design):
         )
         _check_paths(self.choices)
         for path, values in self.choices.items():
-            if len(set(labels_of(values))) < len(values):
+            if len(set(map(_in_base_unit, labels_of(values)))) < len(values):
                 raise BadDesign(
                     ("grid", path), "a value is listed twice", "different values", "leave one out"
                 )
@@ -355,6 +356,14 @@ class Random(Design):
                 in_python = (
                     f'write {{"low": {_exact(range_[0])}, "high": {_exact(range_[1])}}}' if pair else ""
                 )
+                if isinstance(range_, dict) and _bounds({**range_, "scale": "linear"}) is not None:
+                    raise BadDesign(
+                        ("random", path),
+                        f"{range_!r} is no range",
+                        'the scale "linear" or "log"; a logarithmic one has no 0 and no negative values',
+                        'write low = 1e-4, for example, or scale = "linear"',
+                        'write "low": 1e-4, for example, or "scale": "linear"',
+                    )
                 raise BadDesign(("random", path), f"{range_!r} is no range", _A_RANGE, _FOR_RANDOM, in_python)
 
     @cached_property
@@ -410,6 +419,17 @@ _IN_PYTHON = {
 }
 """Examples of a sweep's file, as a call has them."""
 _A_RANGE = "a list of values, or a table of low, high and optionally scale, with low below high in one unit"
+
+
+def _in_base_unit(label: str) -> str | Decimal:
+    """The amount of a time, a rate or a size in its smallest unit: "50 ms" and "0.05 s" are one value. Others as they are."""
+    amount, _, unit = label.partition(" ")
+    if unit in ("min", "h"):
+        return label
+    try:
+        return Decimal(amount).scaleb(DECIMALS[unit]).normalize()
+    except (ArithmeticError, KeyError):
+        return label
 
 
 def _bounds(range_: Any) -> tuple[float, float, str, int] | None:

@@ -276,7 +276,18 @@ def _refuse_other(log: Path, line: int, record: Mapping[str, Any]) -> None:
                 f"replace each {separator!r} by a comma, and put quotes around values with a comma; dates are "
                 "written 2025-05-03T10:00:00.5Z",
             )
-    if any(_CELLS.search(name) for name in names) and not {"from", "to"} & {*names}:
+    cells = [name for name in names if _CELLS.search(name)]
+    if len(cells) > 1:
+        time = next((name for name in names if "time" in name.lower()), names[0])
+        host = next((name for name in names if name not in (time, *cells)), "NAME")
+        raise _bad(
+            log,
+            line - 1,
+            "its columns have other names",
+            "the columns time_s, host, from and to",
+            f"name them: --column time_s={time} --column host={host} --column from={cells[0]} --column to={cells[1]}",
+        )
+    if cells and not {"from", "to"} & {*names}:
         raise _bad(
             log,
             line - 1,

@@ -9,7 +9,7 @@ import click
 
 from roamlab.base.screen import say, shown
 from roamlab.commands.inputs import find_run
-from roamlab.commands.options import ANY_PATH, out
+from roamlab.commands.options import ANY_PATH, SECONDS, out
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 @click.argument("runs", metavar="[RUN] [RUN]", type=ANY_PATH, nargs=-1)
 @out("out/explore.html", "The page to write.", ANY_PATH)
 @click.option(
-    "--from", "begin_s", type=float, default=0.0, help="Only from this time on, in s.  [default: 0]"
+    "--from", "begin_s", type=SECONDS, default=0.0, help="Only from this time on, in s.  [default: 0]"
 )
 @click.option(
-    "--to", "end_s", type=float, default=math.inf, help="Only to this time, in s.  [default: the end]"
+    "--to", "end_s", type=SECONDS, default=math.inf, help="Only to this time, in s.  [default: the end]"
 )
 def command(runs: tuple[Path, ...], out: Path, begin_s: float, end_s: float) -> None:
     """Write a page to explore a run, or two side by side: every packet, window, queue, message and stall over time.

@@ -8,7 +8,7 @@ import click
 
 from roamlab.base.screen import console, say, shown
 from roamlab.commands.inputs import load
-from roamlab.commands.options import ANY_PATH, JSON, SET, STORE, THREADS, out, read_with, seed
+from roamlab.commands.options import AMOUNT, ANY_PATH, JSON, SET, STORE, THREADS, out, read_with, seed
 from roamlab.commands.output import print_json, print_warnings
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--runs", type=click.IntRange(2), default=30, show_default=True, help="Runs of each.")
 @click.option(
     "--half-width",
-    type=float,
+    type=AMOUNT,
     help="Continue until the interval of the one metric's difference is so narrow, in its unit.",
 )
 @click.option(
