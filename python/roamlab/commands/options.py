@@ -52,7 +52,9 @@ class _Real(click.types.FloatParamType):
                 seconds = float(found[1]) * {"s": 1, "ms": 1e-3, "min": 60, "h": 3600}[found[2]]
                 said = f"it is in s: write {seconds:g}"
             else:
-                said = "write it without a unit, for example " + ("9.5" if self._unit else "5e3, in the metric's unit")
+                said = "write it without a unit, for example " + (
+                    "9.5" if self._unit else "5e3, in the metric's unit"
+                )
             self.fail(f"{value!r} is no number: {said}", param, ctx)
 
 

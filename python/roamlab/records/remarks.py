@@ -350,8 +350,8 @@ def unused(parameters: Mapping[str, Any], idle: Set[str]) -> list[str]:
             both = any(change.get(each) is not None for each in ("rate", "delay", "up"))
             if back and not both and _ways(link)[1] in idle:
                 found.append(
-                    f"links[{number}].changes[{position}].{back[0]}: no packet went from {other} to {one}, so this has no "
-                    f"effect; write `{back[0].removeprefix('reverse_')}`, or exchange the nodes of `between`"
+                    f"links[{number}].changes[{position}].{back[0]}: no packet went from {other} to {one}, so this "
+                    f"has no effect; write `{back[0].removeprefix('reverse_')}`, or exchange the nodes of `between`"
                 )
     return found
 

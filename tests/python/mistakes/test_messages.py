@@ -28,9 +28,9 @@ TEXT = HANDOVER.read_text(encoding="utf-8")
         (lambda: rl.Grid({"run.duration": 5}), "axis `run.duration`: 5 is no list of values.*write \\[5\\]"),
         (lambda: rl.Grid({"run.duration": "5 s"}), "'5 s' is no list of values.*write \\[\"5 s\"\\]"),
         (lambda: rl.Grid({"radio": {"gap": "1 ms"}}), "a table is no list of values"),
-        (lambda: rl.sweep(HANDOVER, 5), "design: 5 has no points"),
-        (lambda: rl.sweep(HANDOVER, "run.duration"), "design: 'run.duration' has no points"),
-        (lambda: rl.sweep(HANDOVER, np.ones(3)), "design: .* has no points"),
+        (lambda: rl.sweep(HANDOVER, 5), "argument design: 5 is an int.*a dictionary of paths"),
+        (lambda: rl.sweep(HANDOVER, "run.duration"), "argument design: 'run.duration' is a str"),
+        (lambda: rl.sweep(HANDOVER, np.ones(3)), "argument design: array.* is a ndarray"),
         (lambda: rl.sweep(HANDOVER, [5]), "point 0 is 5.*expected: a table of paths and values"),
         (lambda: rl.sweep(HANDOVER, [{"name": 5}]), "the name 5 of point 0 cannot be used"),
         (

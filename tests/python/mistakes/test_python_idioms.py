@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ from conftest import ROOT
 from roamlab.statistics import stats
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 EXAMPLE = ROOT / "examples/handover.toml"
@@ -162,3 +164,40 @@ def test_a_tilde_is_the_home_folder(
     rl.sweep(names["base"], {"run.duration": ["2 s"]}, replications=1, metrics=[GOODPUT], store="~/sweep")
     assert sorted(path.name for path in (tmp_path / "home").iterdir()) == ["runs", "sweep"]
     assert not (tmp_path / "~").exists()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            lambda base: base.sweep("run.duration", ["1 s", "2 s"], replications=2),
+            r"too many.*write sweep\(\{",
+        ),
+        (lambda base: base.sweep({"radio.gap": ["50 ms", "0.05 s"]}), "a value is listed twice"),
+        (lambda base: base.set("links.core->r1.delay", "5 ms"), r"write links\.1"),
+        (lambda base: base.set("links.r1-core.delay", "5 ms"), r"write links\.1"),
+        (lambda _: rl.load("busy-cell"), "did you mean examples/busy-cell.toml"),
+        (lambda _: rl.Random(3, {"links.0.loss": {"low": 0.0, "high": 0.1, "scale": "log"}}), "has no 0"),
+        (
+            lambda base: base.set("hosts.phone.visits.2", {"cell": "bs1", "at": "15 s"}),
+            r'\["hosts"\]\[0\]\["visits"\]',
+        ),
+    ],
+)
+def test_a_call_that_other_libraries_take(call: Callable[[rl.Scenario], object], said: str) -> None:
+    with pytest.raises(rl.BadInput, match=re.compile(said, re.DOTALL)):
+        call(rl.load(ROOT / "examples/busy-cell.toml"))
+
+
+def test_classes_and_results_say_where_a_part_is() -> None:
+    for owner, name in ((rl.Scenario, "from_toml"), (rl.Store, "open"), (rl.Results, "load")):
+        with pytest.raises(AttributeError, match=r"roamlab\."):
+            getattr(owner, name)
+    results = rl.load(ROOT / "examples/handover.toml").run(seed=1)
+    for name, said in (
+        ("seed", "manifest.seed"),
+        ("scenario", "manifest.scenario_text"),
+        ("tables", "table"),
+    ):
+        with pytest.raises(AttributeError, match=said):
+            getattr(results, name)
