@@ -258,8 +258,8 @@ pub fn of_sign(field: &str, message: &str) -> Option<String> {
     };
     let mut path: Vec<String> = names(field).into_iter().flatten().collect();
     let name = path.pop()?;
-    if path.first().is_some_and(|table| table == "cells") {
-        path.truncate(1); // not the names of cells
+    if path.len() == 2 && path[0] == "cells" {
+        path.truncate(1); // not the name of the cell
     }
     let table = path.join(".");
     rows.iter()
