@@ -371,6 +371,14 @@ class Scenario(metaclass=Hinted):
             if isinstance(table, dict):
                 if step not in table and depth == 1 and parents[0] == "cells":
                     raise self._no_element(path, step, list(table))
+                if step not in table and [*parents[depth + 1 :], last][0].isdecimal():
+                    whole = ".".join(parents[: depth + 1])
+                    raise BadInput(
+                        f"{self.name}, field {path}",
+                        f"the scenario has no {step!r} of its own, whose elements could be changed",
+                        expected="the whole list",
+                        remedy=f'write .set("{whole}", […])',
+                    )
                 table = table.setdefault(step, {})
             else:
                 table = table[self._position(table, step, ".".join(parents[: depth + 1]))]
