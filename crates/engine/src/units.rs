@@ -238,8 +238,8 @@ const LARGER: &[(&str, f64, &str)] = &[
     ("tb", 1000.0, "GB"),
 ];
 
-/// The text without signs that other programs and papers write around or in place of the plain ones: a wide digit, another
-/// slash, a bracket around the unit, a sign before the number, an invisible character.
+/// The text with plain signs in place of those that look like them, and without brackets and signs before the number: wide
+/// digits, other slashes, invisible characters.
 fn plain(text: &str) -> String {
     let signs = |c: char| match c {
         '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '[' | ']' | '(' | ')' => None,

@@ -63,7 +63,7 @@ _OF_MANIFEST = {
     "duration": 'parameters["run"]["duration"]',
     "profile": 'parameters["run"]["profile"]',
 }
-"""What determined a run, which its manifest has, by names that people expect."""
+"""Parts of a run's manifest, by the names that people expect."""
 
 
 @public()

@@ -375,7 +375,7 @@ class Scenario(metaclass=Hinted):
                     whole = ".".join(parents[: depth + 1])
                     raise BadInput(
                         f"{self.name}, field {path}",
-                        f"the scenario has no {step!r} of its own, whose elements could be changed",
+                        f"the scenario has no {step!r} written, so none of its elements can be changed",
                         expected="the whole list",
                         remedy=f'write .set("{whole}", […])',
                     )

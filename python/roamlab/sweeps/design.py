@@ -422,7 +422,7 @@ _A_RANGE = "a list of values, or a table of low, high and optionally scale, with
 
 
 def _in_base_unit(label: str) -> str | Decimal:
-    """A time, a rate or a size in its smallest unit, as "50 ms" and "0.05 s" are one value; another label as it is."""
+    """A time, a rate or a size in its smallest unit, as "50 ms" and "0.05 s" are one value; another label unchanged."""
     amount, _, unit = label.partition(" ")
     if unit in ("min", "h"):
         return label
