@@ -69,11 +69,17 @@ tools:
 	  echo "note: $$tool is not installed, and tests that need it are skipped"; \
 	done
 
+# The engine that Python's tests run: that of users if it is there, otherwise that of Rust's tests, which is slower, has
+# every check on and is ready a few seconds after them.
+ifeq ($(origin ENGINE), undefined)
+ENGINE := $(shell $(MAKE) -qs .venv/.extension ENGINE=any 2> /dev/null && echo .venv/.extension || echo .venv/.checked)
+endif
+
 # Each stage keeps two cores busy: packages are installed while Rust compiles, and Rust's tests run beside Python's.
 test:
-	$(MAKE) -j3 lint-format lint-python build-rust test-page
-	$(MAKE) test-both
-	$(MAKE) -j2 fuzz SECONDS=3 FUZZ_PROFILE=dev
+	$(MAKE) -j3 lint-format lint-python build-rust $(ENGINE) test-page ENGINE=$(ENGINE)
+	$(MAKE) test-both ENGINE=$(ENGINE)
+	$(MAKE) -j2 fuzz SECONDS=3 FUZZ_PROFILE=dev ENGINE=$(ENGINE)
 
 # With `--lib` cargo takes what it compiled for all tests; with another choice of targets it compiles most crates again.
 RUNS := --lib --test runs
@@ -138,14 +144,14 @@ test-rust: build-rust
 RUST_TESTS := --lib --bins --tests
 
 # The page for the browser's tests, which are skipped where the compiler's library for WebAssembly cannot be had.
-test-page: .venv/.extension
-	$(MAKE) $(PAGE) || true
+test-page: $(ENGINE)
+	$(MAKE) $(PAGE) ENGINE=$(ENGINE) || true
 
-test-python: .venv/.dev .venv/.extension
+test-python: .venv/.dev $(ENGINE)
 	$(BIN)/pytest -n auto
 
 # Rust's output comes at the end, so that it is not mixed with Python's.
-test-both: build-rust .venv/.dev .venv/.extension
+test-both: build-rust .venv/.dev $(ENGINE)
 	@echo "Rust's tests run beside Python's and write to target/tests-of-rust.log"
 	@$(MAKE) test-rust > target/tests-of-rust.log 2>&1 & rust=$$!; \
 	failed=0; $(MAKE) test-python || failed=1; wait $$rust || failed=1; cat target/tests-of-rust.log; exit $$failed
@@ -171,7 +177,7 @@ fuzz-engine:
 	MAKEFLAGS= $(FUZZ_COMPILER) ROAMLAB_WALKS=$$((100 * $(SECONDS))) \
 	  cargo test --locked --workspace $(RUNS) reached_again
 
-fuzz-readers: .venv/.dev .venv/.extension
+fuzz-readers: .venv/.dev $(ENGINE)
 	for target in sweep manifest trace inputs; do $(BIN)/python fuzz/readers.py $$target $(SECONDS) $(SEED); done
 
 # The engine as WebAssembly, and the page around it.
@@ -216,7 +222,7 @@ playground: $(WASM)/optimised
 	@$(MAKE) --no-print-directory $(PAGE)
 	@echo "page: $(PAGE)"
 
-$(PAGE): $(WASM)/roamlab_wasm_bg.wasm .venv/.extension \
+$(PAGE): $(WASM)/roamlab_wasm_bg.wasm $(ENGINE) \
   $(wildcard $(PLAYGROUND)/*.js $(PLAYGROUND)/*.css $(PLAYGROUND)/*.py $(PLAYGROUND)/vendor/*.js python/roamlab/explorer/*.* \
   python/roamlab/gallery/*.py examples/*.toml examples/gallery/*.toml)
 	$(BIN)/python -m roamlab.playground.page $(WASM) $@
@@ -307,10 +313,18 @@ MATURIN := MAKEFLAGS= PIP_NO_INDEX=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(B
 
 .venv/.extension: .venv/.compiled .venv/.packages
 	$(MATURIN) --profile quick
-	rm -f .venv/.optimised
+	rm -f .venv/.optimised .venv/.checked
+	touch $@
+
+# The same with the engine of the build of the tests, which cargo makes without compiling its parts again.
+.venv/.checked: $(RUST_SOURCES) pyproject.toml .venv/.packages
+	MAKEFLAGS= $(LINTING) cargo build --locked --workspace --lib --tests
+	$(BIN)/python tests/install_engine.py
+	rm -f .venv/.extension .venv/.optimised
 	touch $@
 
 # The same, optimised as one program, as in wheels.
 .venv/.optimised: $(RUST_SOURCES) pyproject.toml .venv/.packages
 	$(MATURIN) --release
+	rm -f .venv/.checked
 	touch .venv/.compiled .venv/.extension $@

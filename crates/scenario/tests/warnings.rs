@@ -34,6 +34,12 @@ fn what_has_no_effect_is_warned_of_by_field() {
         ),
         ("segment = \"512 B\"", "segment = \"512 B\", ecn = true", "flows[0].transport", 46),
         (
+            "[[faults]]",
+            "[[flows]]\nname = \"pages\"\npath = [\"mh\", \"ch\"]\ntransport = { kind = \"tcp\" }\napp = { kind = \"web\" }\n[[faults]]",
+            "flows[2].path",
+            60,
+        ),
+        (
             "profile = \"rfc\"",
             "profile = \"own\"\n[tcp_profiles.own]\nbased_on = \"rfc\"\ntail_loss_probe = true",
             "tcp_profiles.own.tail_loss_probe",

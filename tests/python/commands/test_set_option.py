@@ -160,11 +160,10 @@ def test_an_element_without_a_name_has_a_position() -> None:
     for path in ("links.1.loss", "links[1].loss"):
         links = scenario.set(path, 0.01).to_dict()["links"]
         assert [link.get("loss") for link in links[:3]] == [None, 0.01, None]
-    for path in ("links.ch-ha.loss", "links.loss"):
-        with pytest.raises(
-            rl.BadInput, match=r"expected: a position below 6\n  help: write links\.0, for example"
-        ):
-            scenario.set(path, 0.01)
+    with pytest.raises(rl.BadInput, match=r"a position below 6\n  help: write links\.0, for example"):
+        scenario.set("links.loss", 0.01)
+    with pytest.raises(rl.BadInput, match=r"the position of a link(.|\n)*help: write links\.0"):
+        scenario.set("links.ch-ha.loss", 0.01)
 
 
 def test_a_field_that_is_not_there_is_refused_by_its_name(tmp_path: Path) -> None:

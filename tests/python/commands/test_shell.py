@@ -217,8 +217,10 @@ def test_what_cannot_be_in_real_time_is_refused(monkeypatch: pytest.MonkeyPatch)
     kernel["flows"][0] |= {"transport": {"kind": "linux"}, "app": {"kind": "ftp"}}
     with pytest.raises(BadInput, match=r"(?s)flows\[0\]\.transport\.kind.*kernel in simulated time.*linux-6"):
         with_program(rl.Scenario.from_dict(kernel), "mh", "server")
-    with pytest.raises(BadInput, match=r"--peer: the scenario has no flow of bs2(.|\n)*write --peer "):
+    with pytest.raises(BadInput, match=r"--node: bs2 is a base station(.|\n)*write --node mh"):
         perform(Session(scenario, "bs2", command=("true",)))
+    with pytest.raises(BadInput, match=r"--peer: the scenario has no flow of gw(.|\n)*write --peer "):
+        perform(Session(scenario, "gw", command=("true",)))
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(BadInput, match=r"iperf3: there is no such program(.|\n)*apt-get install iperf3"):
         perform(Session(scenario, "mh", command=("iperf3",)))

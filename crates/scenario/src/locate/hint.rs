@@ -133,7 +133,9 @@ pub fn elsewhere(name: &str, within: &str) -> Option<String> {
     kinds.dedup();
     if let Some((last, rest)) = kinds.split_last() {
         let first: String = rest.iter().take(LISTED).map(|kind| format!("\"{kind}\", ")).collect();
-        return Some(format!("`{name}` is a field of other kinds of this table: {first}\"{last}\""));
+        return Some(format!(
+            "`{name}` is a field of other kinds of this table: {first}\"{last}\": after a change of `kind` write the whole table"
+        ));
     }
     let listed: Vec<_> =
         found.iter().filter(|section| **section != own).take(LISTED).map(|it| format!("`{it}`")).collect();

@@ -26,6 +26,14 @@ pub(super) fn of_flows(scenario: &Scenario) -> Vec<Vec<Problem>> {
             let problem = Problem::at(at("transport.migration"), message);
             found.push(vec![problem.help("write a host in `path`, or leave this out")]);
         }
+        if let (AppSpec::Web(_) | AppSpec::Dash(_), [server, .., client]) = (&flow.app, &flow.path[..])
+            && is_host(server)
+            && !is_host(client)
+        {
+            let message = format!("the first node is the server: here the mobile host \"{server}\"");
+            let help = format!("write `path = [\"{client}\", \"{server}\"]` if the host asks");
+            found.push(vec![Problem::at(at("path"), message).help(help)]);
+        }
         found.extend(of_app(flow, at));
     }
     found
