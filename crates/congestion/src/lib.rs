@@ -1,4 +1,5 @@
-//! Congestion control: how much may be sent, and how fast. One file per algorithm, one row in the table below.
+//! Congestion control: how much may be sent, and how fast. One file per algorithm in `controls/`, one row in the table
+//! below.
 //!
 //! Nothing here is of TCP or of QUIC. The sender and its loss recovery report events, and ask for the window, the
 //! pacing and the delivery rate. The algorithm answers by its [`Window`], which no other code can change. Events that

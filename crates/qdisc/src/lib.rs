@@ -1,4 +1,5 @@
-//! Buffer management: one file per queue discipline, one row per file in the table below.
+//! Buffer management: one file per queue discipline, one row per file in the table below. The disciplines are in three
+//! folders: [`plain`], [`aqm`] (active queue management) and [`fair`].
 //!
 //! A discipline holds the packets that *wait* for a link; the packet in transmission is not included. A new discipline
 //! needs a file with `Params` (serde, defaults, bounds, JSON schema; the first line of its docs is the summary) and the
