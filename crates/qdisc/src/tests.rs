@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::aqm::red::Rules;
+use crate::aqm::{blue, mblue, mred, red};
 use crate::conformance::{Bench, PLAIN, packet};
 use roamlab_engine::Duration;
 
