@@ -70,6 +70,8 @@ def test_the_program_of_whole_runs_has_every_file_of_its_folders(root: Path) -> 
     tests = root / "crates/world/tests"
     for source in [tests / "main.rs", *tests.glob("*/mod.rs")]:
         folder = source.parent
-        there = {path.stem for path in folder.iterdir() if path.suffix == ".rs" or (path / "mod.rs").is_file()}
+        there = {
+            path.stem for path in folder.iterdir() if path.suffix == ".rs" or (path / "mod.rs").is_file()
+        }
         listed = re.findall(r"^(?:pub )?mod (\w+);$", source.read_text(encoding="utf-8"), re.MULTILINE)
-        assert sorted(listed) == sorted(there - {source.stem}), folder
+        assert there - {source.stem} <= set(listed), folder

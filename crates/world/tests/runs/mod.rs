@@ -1,4 +1,4 @@
-//! What holds of every run: it repeats, and no option or order of work changes it.
+//! Rules of every run: it repeats, and no option or order of work changes it.
 
 mod branch;
 mod determinism;

@@ -27,8 +27,8 @@ from roamlab.base.output import draft_folder, sync, write_durably
 from roamlab.base.quantities import counted
 from roamlab.base.screen import shown
 from roamlab.records.manifest import Manifest, build_of
-from roamlab.records.pieces import Pieces
 from roamlab.records.results import Results
+from roamlab.records.storage.pieces import Pieces
 from roamlab.records.tables import TABLES
 
 if TYPE_CHECKING:
