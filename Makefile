@@ -223,7 +223,7 @@ playground: $(WASM)/optimised
 	@echo "page: $(PAGE)"
 
 $(PAGE): $(WASM)/roamlab_wasm_bg.wasm $(ENGINE) \
-  $(wildcard $(PLAYGROUND)/*.js $(PLAYGROUND)/*.css $(PLAYGROUND)/*.py $(PLAYGROUND)/vendor/*.js python/roamlab/explorer/*.* \
+  $(wildcard $(PLAYGROUND)/*.js $(PLAYGROUND)/worker/*.js $(PLAYGROUND)/*.css $(PLAYGROUND)/*.py $(PLAYGROUND)/vendor/*.js python/roamlab/explorer/*.* \
   python/roamlab/gallery/*.py examples/*.toml examples/gallery/*.toml)
 	$(BIN)/python -m roamlab.playground.page $(WASM) $@
 

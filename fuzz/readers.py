@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import roamlab as rl
 from roamlab.base.errors import RoamlabError
-from roamlab.records.store import Store, open_run
+from roamlab.records.storage.store import Store, open_run
 from roamlab.running.ensemble import Job, run_all
 from roamlab.sweeps.sweepfile import load_sweep
 from roamlab.traces import open_trace

@@ -93,7 +93,8 @@ fn enqueue_dequeue(bencher: Bencher, name: &str) {
 }
 
 fn spec(name: &str) -> QueueSpec {
-    use roamlab_qdisc::{blue, droptail, mblue, red};
+    use roamlab_qdisc::aqm::{blue, mblue, red};
+    use roamlab_qdisc::plain::droptail;
     match name {
         "red" => QueueSpec::Red(red::Params::default()),
         "blue" => QueueSpec::Blue(blue::Params::default()),

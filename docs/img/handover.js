@@ -8,7 +8,7 @@ const vm = require("node:vm");
 const [engineFolder, packageFolder, scenario, field, value] = process.argv.slice(2);
 const sources = [
   `${engineFolder}/roamlab_wasm.js`,
-  ...["explorer/model.js", "playground/engine.js", "playground/facts.js", "playground/film.js"].map((name) => `${packageFolder}/${name}`),
+  ...["explorer/model.js", "playground/worker/engine.js", "playground/worker/facts.js", "playground/film.js"].map((name) => `${packageFolder}/${name}`),
 ];
 vm.runInThisContext(sources.map((name) => readFileSync(name, "utf8")).join("\n"));
 globalThis.bytes = readFileSync(`${engineFolder}/roamlab_wasm_bg.wasm`);

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from roamlab._roamlab import ScenarioError, SimulationError
     from roamlab.base.errors import BadInput, RoamlabError, RunWarning
     from roamlab.records.results import Results
-    from roamlab.records.store import Store, open_run
+    from roamlab.records.storage.store import Store, open_run
     from roamlab.records.why import why
     from roamlab.running.ensemble import Job, run_all
     from roamlab.running.executor import DaskCluster, LocalPool
@@ -86,13 +86,13 @@ _HOMES = {
     "Scenario": "scenarios.scenario",
     "ScenarioError": "_roamlab",
     "SimulationError": "_roamlab",
-    "Store": "records.store",
+    "Store": "records.storage.store",
     "Threshold": "sweeps.threshold",
     "Until": "statistics.stopping",
     "drawing": "showing.network_drawing",
     "load": "scenarios.scenario",
     "metric": "running.summary",
-    "open_run": "records.store",
+    "open_run": "records.storage.store",
     "run": "running.run",
     "run_all": "running.ensemble",
     "seed": "statistics.stopping",

@@ -28,7 +28,7 @@ import roamlab.cli
 import roamlab.papers
 import roamlab.papers.mblue
 import roamlab.papers.reporting
-import roamlab.records.shards
+import roamlab.records.storage.shards
 import roamlab.running.ensemble
 import roamlab.showing.page
 import roamlab.showing.report
@@ -267,7 +267,7 @@ def main() -> int:
     )
     sys.modules["roamlab.papers.small"] = paper
     roamlab.papers.names = lambda: ["small"]
-    roamlab.records.shards.SECONDS = 0.0
+    roamlab.records.storage.shards.SECONDS = 0.0
     shim = ctypes.CDLL(os.environ["LD_PRELOAD"])
     faults = 0
     for name in options.commands.split(","):

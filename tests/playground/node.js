@@ -9,7 +9,7 @@ const vm = require("node:vm");
 const [engineFolder, packageFolder] = process.argv.slice(2);
 const sources = [
   `${engineFolder}/roamlab_wasm.js`,
-  ...["explorer/model.js", "playground/engine.js", "playground/facts.js", "playground/remedies.js"].map((name) => `${packageFolder}/${name}`),
+  ...["explorer/model.js", "playground/worker/engine.js", "playground/worker/facts.js", "playground/worker/remedies.js"].map((name) => `${packageFolder}/${name}`),
 ];
 vm.runInThisContext(sources.map((name) => readFileSync(name, "utf8")).join("\n"));
 globalThis.bytes = readFileSync(`${engineFolder}/roamlab_wasm_bg.wasm`);

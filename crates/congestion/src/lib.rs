@@ -1,28 +1,21 @@
-//! Congestion control: how much may be sent, and how fast. One file per algorithm, one row in the table below.
+//! Congestion control: how much may be sent, and how fast. One file per algorithm in `controls/`, one row in the table
+//! below.
 //!
 //! Nothing here is of TCP or of QUIC. The sender and its loss recovery report events, and ask for the window, the
 //! pacing and the delivery rate. The algorithm answers by its [`Window`], which no other code can change. Events that
 //! do not concern it are left to the default methods of [`Algorithm`].
 
 mod algorithm;
-mod bbr;
-mod bbr3;
 mod clock;
-mod cubic;
-mod dctcp;
+mod controls;
 mod delivery_rate;
 mod events;
 mod found;
-mod linux;
 mod pacing;
 mod params;
 mod path_policy;
-mod prague;
-mod reno;
 mod report;
-mod slow_start;
 mod usage;
-mod vegas;
 mod window;
 mod windowed_best;
 
@@ -82,9 +75,9 @@ struct Table<'a, P> {
 
 /// The type of a row, and how it is made of its parameters.
 macro_rules! row {
-    (type $module:ident::$kind:ident) => { $module::$kind };
-    (type $module:ident::$kind:ident by Laws) => { LawsOf<$module::Params> };
-    (new $params:ident $module:ident::$kind:ident) => { $module::$kind::new($params) };
+    (type $module:ident::$kind:ident) => { controls::$module::$kind };
+    (type $module:ident::$kind:ident by Laws) => { LawsOf<controls::$module::Params> };
+    (new $params:ident $module:ident::$kind:ident) => { controls::$module::$kind::new($params) };
     (new $params:ident $module:ident::$kind:ident by Laws) => { Choice::law($params) };
 }
 
@@ -95,7 +88,7 @@ macro_rules! storage {
         #[derive(Copy, Clone, PartialEq, Debug, JsonSchema)]
         #[schemars(tag = "kind", transform = allow_names)]
         pub enum CongestionControlSpec {
-            $($(#[$only])* #[doc = $summary] #[schemars(rename = $name)] $kind($module::Params),)+
+            $($(#[$only])* #[doc = $summary] #[schemars(rename = $name)] $kind(controls::$module::Params),)+
         }
 
         /// The congestion controls: name and one-line summary.
@@ -216,10 +209,4 @@ fn allow_names(schema: &mut Schema) {
 }
 
 #[cfg(test)]
-mod contract;
-#[cfg(test)]
-mod paced;
-#[cfg(test)]
-mod path;
-#[cfg(test)]
-mod sender;
+mod tests;

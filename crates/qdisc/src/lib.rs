@@ -1,38 +1,24 @@
-//! Buffer management: one file per queue discipline, one row per file in the table below.
+//! Buffer management: one file per queue discipline, one row per file in the table below. The disciplines are in three
+//! folders: [`plain`], [`aqm`] (active queue management) and [`fair`].
 //!
 //! A discipline holds the packets that *wait* for a link; the packet in transmission is not included. A new discipline
 //! needs a file with `Params` (serde, defaults, bounds, JSON schema; the first line of its docs is the summary) and the
 //! struct that implements [`QueueDisc`], its `mod` line and its row.
 
-pub mod blue;
-pub mod cake;
-pub mod codel;
-pub mod droptail;
-pub mod dualpi2;
-pub mod fq;
-pub mod fq_codel;
-pub mod head_drop;
-pub mod linux_red;
-pub mod mblue;
-pub mod mred;
-pub mod pie;
-pub mod red;
+pub mod aqm;
+pub mod fair;
+pub mod plain;
 pub mod replay;
-pub mod rlc;
 
-mod drop_probability;
 mod fifo;
-mod flow_hash;
 mod forwarded;
-mod lazy_table;
 mod rules;
 mod timed;
-mod updates;
 
 #[cfg(test)]
 mod conformance;
 
-pub use drop_probability::IdleMode;
+pub use aqm::drop_probability::IdleMode;
 pub use forwarded::ForwardedAtFull;
 pub use rules::Rules;
 
@@ -242,11 +228,11 @@ fn validate_byte_limit(limit: Option<Bytes>) -> Result<(), BadField> {
 
 /// Generates storage, scenario form and dispatch of all disciplines from one row each.
 macro_rules! queue_disciplines {
-    ($($name:literal => $module:ident::$type:ident,)+) => {
+    ($($name:literal => $group:ident::$module:ident::$type:ident,)+) => {
         /// A queue: one of the disciplines. An enum, so that a link owns its queue and a queue can be printed.
         #[derive(Clone, Debug)]
         pub enum Qdisc {
-            $(#[doc = concat!("The discipline `", $name, "`.")] $type(Box<$module::$type>),)+
+            $(#[doc = concat!("The discipline `", $name, "`.")] $type(Box<$group::$module::$type>),)+
         }
 
         /// A queue as a scenario describes it: `kind` names the discipline, the other fields are its parameters.
@@ -256,14 +242,14 @@ macro_rules! queue_disciplines {
             $(
                 #[doc = concat!("The discipline `", $name, "`.")]
                 #[serde(rename = $name)]
-                $type($module::Params),
+                $type($group::$module::Params),
             )+
         }
 
         $(
             #[cfg(test)]
-            impl From<$module::Params> for QueueSpec {
-                fn from(params: $module::Params) -> QueueSpec {
+            impl From<$group::$module::Params> for QueueSpec {
+                fn from(params: $group::$module::Params) -> QueueSpec {
                     QueueSpec::$type(params)
                 }
             }
@@ -275,7 +261,7 @@ macro_rules! queue_disciplines {
         /// Summary of a discipline, in one line; `None` if there is none of that name.
         pub fn summary(name: &str) -> Option<String> {
             let schema = match name {
-                $($name => schema_for!($module::Params),)+
+                $($name => schema_for!($group::$module::Params),)+
                 _ => return None,
             };
             let docs = schema.get("description")?.as_str()?;
@@ -312,7 +298,7 @@ macro_rules! queue_disciplines {
 
             fn read<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<Self, D::Error> {
                 match kind {
-                    $($name => $module::Params::deserialize(fields).map(QueueSpec::$type),)+
+                    $($name => $group::$module::Params::deserialize(fields).map(QueueSpec::$type),)+
                     _ => Err(serde::de::Error::unknown_variant(kind, NAMES)),
                 }
             }
@@ -323,7 +309,7 @@ macro_rules! queue_disciplines {
 
             fn new(spec: &QueueSpec, rng: Rng) -> Qdisc {
                 match spec {
-                    $(QueueSpec::$type(params) => Qdisc::$type(Box::new($module::$type::new(params, rng))),)+
+                    $(QueueSpec::$type(params) => Qdisc::$type(Box::new($group::$module::$type::new(params, rng))),)+
                 }
             }
 
@@ -403,7 +389,7 @@ macro_rules! queue_disciplines {
             $(
                 #[test]
                 fn $module() {
-                    crate::conformance::check(&crate::$module::Params::default());
+                    crate::conformance::check(&crate::$group::$module::Params::default());
                 }
             )+
         }
@@ -411,20 +397,20 @@ macro_rules! queue_disciplines {
 }
 
 queue_disciplines! {
-    "droptail" => droptail::DropTail,
-    "red" => red::Red,
-    "linux-red" => linux_red::LinuxRed,
-    "blue" => blue::Blue,
-    "mblue" => mblue::Mblue,
-    "mred" => mred::Mred,
-    "codel" => codel::Codel,
-    "head-drop" => head_drop::HeadDrop,
-    "rlc" => rlc::Rlc,
-    "pie" => pie::Pie,
-    "fq" => fq::Fq,
-    "fq-codel" => fq_codel::FqCodel,
-    "dualpi2" => dualpi2::DualPi2,
-    "cake" => cake::Cake,
+    "droptail" => plain::droptail::DropTail,
+    "red" => aqm::red::Red,
+    "linux-red" => aqm::linux_red::LinuxRed,
+    "blue" => aqm::blue::Blue,
+    "mblue" => aqm::mblue::Mblue,
+    "mred" => aqm::mred::Mred,
+    "codel" => aqm::codel::Codel,
+    "head-drop" => plain::head_drop::HeadDrop,
+    "rlc" => plain::rlc::Rlc,
+    "pie" => aqm::pie::Pie,
+    "fq" => fair::fq::Fq,
+    "fq-codel" => fair::fq_codel::FqCodel,
+    "dualpi2" => aqm::dualpi2::DualPi2,
+    "cake" => fair::cake::Cake,
 }
 
 impl<'de> Deserialize<'de> for QueueSpec {

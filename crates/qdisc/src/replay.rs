@@ -177,7 +177,7 @@ fn number_of(seed: u64, packet: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pie;
+    use crate::aqm::pie;
     use roamlab_engine::Packets;
 
     fn arrival(micros: u64, ecn: Ecn) -> Arrival {
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_mark_that_was_there_is_no_new_one() {
-        let spec = QueueSpec::DualPi2(crate::dualpi2::Params::default());
+        let spec = QueueSpec::DualPi2(crate::aqm::dualpi2::Params::default());
         let arrivals: Vec<_> =
             [Ecn::Ect1, Ecn::Ect1, Ecn::Ect1, Ecn::Ce, Ecn::Ect1].map(|ecn| arrival(0, ecn)).into();
         let fates: Vec<_> = replay(&spec, 1, &arrivals, &rates()).iter().map(|end| end.fate).collect();

@@ -1,8 +1,9 @@
 //! Queues as a scenario writes them, and the disciplines that the table makes.
 
 use super::*;
+use crate::aqm::red::Rules;
+use crate::aqm::{blue, mblue, mred, red};
 use crate::conformance::{Bench, PLAIN, packet};
-use crate::red::Rules;
 use roamlab_engine::Duration;
 
 #[derive(Debug, Deserialize)]

@@ -6,21 +6,13 @@
 //!
 //! Sizes are those of the wire; bytes are not made. The data is counted in segments, each the payload of a full packet.
 
-mod careful_resume;
-mod congestion;
 mod intervals;
-#[cfg(test)]
-mod oracle;
-mod pacer;
 mod params;
 mod path;
-#[cfg(test)]
-mod pseudocode;
 mod ranges;
 mod receiver;
-mod rtt;
+mod recovery;
 mod sender;
-mod sent_packets;
 mod stream;
 #[cfg(test)]
 mod walk;

@@ -4,7 +4,7 @@
 use crate::QuicPacket;
 use crate::params::{QuicHandshake, QuicSpec};
 use crate::ranges::Ranges;
-use crate::rtt::RttEstimator;
+use crate::recovery::rtt::RttEstimator;
 use crate::wire;
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{QuicAck, QuicHeader, Receipt, SeqSet};

@@ -1,14 +1,14 @@
 //! The sending end: what goes out and when, the loss detection timer (RFC 9002 §6.2, §A.8, §A.9), and its reports.
 
 use crate::QuicPacket;
-use crate::careful_resume::CarefulResume;
-use crate::congestion::{AckContext, Congestion};
-use crate::pacer::{self, Pacer};
 use crate::params::{QuicHandshake, QuicSpec};
 use crate::path::Validation;
 use crate::ranges::Ranges;
-use crate::rtt::RttEstimator;
-use crate::sent_packets::{Packet, SentPackets, Thresholds};
+use crate::recovery::careful_resume::CarefulResume;
+use crate::recovery::congestion::{AckContext, Congestion};
+use crate::recovery::pacer::{self, Pacer};
+use crate::recovery::rtt::RttEstimator;
+use crate::recovery::sent_packets::{Packet, SentPackets, Thresholds};
 use crate::stream::Stream;
 use crate::wire;
 use roamlab_congestion::{SenderEvent, SenderEventKind, SenderVariables};

@@ -1,7 +1,7 @@
 //! TCP over a bottleneck with the congestion controls that have a model of the path. The tests of the crate `congestion` look
 //! into the models, with a sender of no protocol; these look at what the loss recoveries and the pacing of TCP make of them.
 
-#[path = "../../congestion/src/path.rs"]
+#[path = "../../congestion/src/tests/path.rs"]
 mod path;
 
 /// The ends that the path asks for.

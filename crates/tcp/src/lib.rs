@@ -18,26 +18,19 @@ macro_rules! rules {
     };
 }
 
-mod accurate;
 #[cfg(test)]
 mod bottleneck;
 mod control_packets;
-mod episode;
-mod fast_path;
 mod linux;
 mod ns2;
 mod params;
 mod profiles;
-mod prr;
 mod receiver;
 mod recovery;
 mod rtt;
-mod scoreboard;
 mod sender;
-mod sent_segments;
 mod short_cut;
 mod spec;
-mod spurious;
 mod state;
 mod timers;
 #[cfg(test)]

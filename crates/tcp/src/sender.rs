@@ -13,6 +13,10 @@ use roamlab_engine::{Bytes, Duration, Time, prefetch};
 use roamlab_packet::{Ecn, TcpFlags, TcpHeader, Timestamps};
 use std::sync::Arc;
 
+pub(crate) mod accurate;
+mod fast_path;
+pub(crate) mod sent_segments;
+
 /// The sending end of a connection.
 ///
 /// After every input (`offer`, `on_segment`, `on_deadline`) call [`poll_transmit`](Self::poll_transmit) until it

@@ -1,13 +1,13 @@
 //! The state of every loss recovery: sequence space, window, timer, and the steps that they share.
 
 use crate::SendBuffer;
-use crate::accurate::Accurate;
 use crate::control_packets::ControlPackets;
-use crate::episode::SpuriousWatch;
 use crate::params::{Handshake, RecoveryKind, TcpParams};
-use crate::prr::Prr;
+use crate::recovery::episode::SpuriousWatch;
+use crate::recovery::prr::Prr;
 use crate::rtt::RttEstimator;
-use crate::sent_segments::{Delivered, SentSegments};
+use crate::sender::accurate::Accurate;
+use crate::sender::sent_segments::{Delivered, SentSegments};
 use crate::timers::Timer;
 use roamlab_congestion::{CongestionControl, Pacer, Window};
 use roamlab_congestion::{SenderEvent, SenderEventKind};

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 VERSION = "6.12"
 """Of the source package."""
 
-PROGRAM = Path(__file__).parent / "queues.c"
+PROGRAM = Path(__file__).parent / "kernel" / "queues.c"
 
 _FIFO = "net/sched/sch_fifo.c"
 _TREES = "lib/rbtree.c"

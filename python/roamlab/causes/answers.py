@@ -11,7 +11,7 @@ from roamlab.causes import explain as explaining
 from roamlab.causes.removal import recorded
 from roamlab.records import why
 from roamlab.records.manifest import build_of
-from roamlab.records.store import open_run
+from roamlab.records.storage.store import open_run
 from roamlab.running.run import simulate
 from roamlab.scenarios.changes import assignments
 from roamlab.scenarios.scenario import Scenario, load_with

@@ -20,7 +20,7 @@ RUNS = Path("out/runs")
 def find_run(named: Path | None) -> Path:
     """The run folder that is meant: without a path, or by the word `latest`, the newest in out/runs."""
     from roamlab.base.errors import BadInput
-    from roamlab.records import store
+    from roamlab.records.storage import store
 
     if named is not None and (named != Path("latest") or named.exists()):
         return named

@@ -11,7 +11,7 @@ from roamlab.base.screen import say
 from roamlab.causes import explain as explaining
 from roamlab.explorer import explorer_page
 from roamlab.pages import run_page
-from roamlab.records.store import open_run
+from roamlab.records.storage.store import open_run
 from roamlab.showing.report import Link
 from roamlab.showing.report import write as write_report
 

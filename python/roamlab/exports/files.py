@@ -9,7 +9,7 @@ from roamlab.base.errors import BadInput, within
 from roamlab.base.output import disk_errors, refuse_foreign, whole_folder
 from roamlab.exports import ns2_trace, pcapng
 from roamlab.records.columns import not_recorded
-from roamlab.records.store import open_run
+from roamlab.records.storage.store import open_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

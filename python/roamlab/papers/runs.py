@@ -16,7 +16,7 @@ from roamlab.base.screen import say
 from roamlab.papers.records import read_by
 from roamlab.papers.stored import Damaged, decode, encode, name_of
 from roamlab.records.manifest import hash_text, schema_hash
-from roamlab.records.shards import Mended, Shards
+from roamlab.records.storage.shards import Mended, Shards
 from roamlab.running.ensemble import Job, measure
 from roamlab.statistics.stopping import seed
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from roamlab.gallery.questions import Question
     from roamlab.scenarios.scenario import Scenario
 
-WORKER = ("engine.js", "facts.js", "remedies.js", "film.js", "worker.js")
+WORKER = ("worker/engine.js", "worker/facts.js", "worker/remedies.js", "film.js", "worker/worker.js")
 """The worker's program, behind the engine's own and the explorer's tables."""
 PAGE = (
     "film.js",

@@ -1,1 +1,1 @@
-"""The results of a run: its origin, its tables, their storage, and metrics."""
+"""The results of a run: its origin, its tables, and metrics."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from roamlab._roamlab import Tables
-    from roamlab.records.store import Begun, Store
+    from roamlab.records.storage.store import Begun, Store
     from roamlab.running.progress import Advance
     from roamlab.scenarios.scenario import Scenario
 

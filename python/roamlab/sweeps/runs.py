@@ -15,7 +15,7 @@ from roamlab.base.quantities import counted, number, scale, with_unit
 from roamlab.base.screen import escape
 from roamlab.records.frame import Frame
 from roamlab.records.manifest import describe
-from roamlab.records.store import Store
+from roamlab.records.storage.store import Store
 from roamlab.running.run import simulate
 from roamlab.running.summary import Name, bounds, check, undefined, unit
 from roamlab.statistics.stats import clipped, differences, holm, p_value, student
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from roamlab.records.results import Results
-    from roamlab.records.shards import Shards
+    from roamlab.records.storage.shards import Shards
     from roamlab.statistics.stats import Interval
     from roamlab.sweeps.plan import Plan
 

@@ -19,8 +19,8 @@ from roamlab.base.inputs import home
 from roamlab.base.output import sweep_drafts
 from roamlab.records.manifest import describe
 from roamlab.records.results import from_engine
-from roamlab.records.shards import Mended, Shards
-from roamlab.records.store import Store
+from roamlab.records.storage.shards import Mended, Shards
+from roamlab.records.storage.store import Store
 from roamlab.running.ensemble import Job
 from roamlab.running.executor import Executor, LocalPool
 from roamlab.running.progress import progress, weight

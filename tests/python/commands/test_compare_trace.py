@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT
 from roamlab import cli
 from roamlab.base.errors import BadInput
-from roamlab.records.store import Store, open_run
+from roamlab.records.storage.store import Store, open_run
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario, load
 from roamlab.traces import FORMATS, compare_traces, open_trace

@@ -20,7 +20,7 @@ from roamlab.base.errors import BadInput
 from roamlab.cli import cli
 from roamlab.exports import ns2_trace, pcapng
 from roamlab.exports.files import Request, export
-from roamlab.records.store import Store
+from roamlab.records.storage.store import Store
 from roamlab.traces import open_trace
 
 if TYPE_CHECKING:

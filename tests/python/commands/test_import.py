@@ -14,7 +14,7 @@ import roamlab as rl
 from conftest import COMMAND, ROOT
 from roamlab.cli import cli
 from roamlab.exports import pcapng
-from roamlab.records.store import Store
+from roamlab.records.storage.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,7 @@ from roamlab.base.errors import BadInput
 from roamlab.causes.explain import explain
 from roamlab.pages import run_page
 from roamlab.records import live
-from roamlab.records.store import Store, open_run
+from roamlab.records.storage.store import Store, open_run
 from roamlab.shell import ends, session
 from roamlab.shell.session import Session, lateness, perform, with_program
 

@@ -86,7 +86,9 @@ def _paragraphs(source: Path) -> Iterator[tuple[str, str]]:
 
 def _page_of(source: str) -> str:
     """The page of a queue discipline, a congestion control, a transport or a mobility protocol has its name."""
-    family = re.match(r"crates/(?:qdisc|mobility|congestion|transport)/src/(\w+)", source)
+    family = re.match(
+        r"crates/(?:qdisc|mobility|congestion|transport)/src/(?:(?:aqm|controls|fair|plain)/)?(\w+)", source
+    )
     if family and (MODELS / f"{family[1].replace('_', '-')}.md").is_file():
         return f"{family[1].replace('_', '-')}.md"
     return next(page for prefix, page in _PAGES.items() if source.startswith(prefix))

@@ -1,4 +1,6 @@
-"""No function has more than 60 lines, and no source file more than 600: a reader sees each as a whole.
+"""No function has more than 60 lines, no source file more than 600, and no folder more than 16 source files.
+
+So a reader sees each as a whole.
 
 A function counts from the line that names it to its closing brace or last line. A docstring of Python does not count.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +21,16 @@ if TYPE_CHECKING:
 
 MOST_LINES_OF_A_FUNCTION = 60
 MOST_LINES_OF_A_FILE = 600
+MOST_FILES_OF_A_FOLDER = 16
+WRITTEN = {".rs", ".py", ".pyi", ".js", ".mjs", ".css", ".toml", ".md", ".c", ".h", ".sh"}
+"""Files that people write. Recordings, goldens, snapshots, pictures and compressed inputs are data."""
+
+OF_A_FOLDER = {"__init__.py", "mod.rs", "README.md"}
+"""Each describes its folder and does not count."""
+
+ROWS = {"docs", "docs/models"}
+"""Folders of pages, each of which an index lists: `docs/index.md` and `docs/models/README.md`."""
+
 LANGUAGES = {".rs": "rust", ".py": "python", ".js": "javascript", ".mjs": "javascript"}
 
 _CHARACTER = r"'(?:[^'\\\n]|\\[^\n]+?)'"
@@ -84,11 +97,15 @@ def _end_of_body(bare: str, begin: int) -> int | None:
     return None
 
 
+def _tracked(root: Path) -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True)
+    return [root / name for name in filter(None, listed.stdout.split("\0"))]
+
+
 @pytest.fixture(scope="module")
 def sources(root: Path) -> dict[str, tuple[str, str]]:
     """Text and language of every tracked source file, by its name."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True)
-    paths = [root / name for name in filter(None, listed.stdout.split("\0"))]
+    paths = _tracked(root)
     return {
         path.relative_to(root).as_posix(): (path.read_text(encoding="utf-8"), LANGUAGES[path.suffix])
         for path in paths
@@ -113,6 +130,18 @@ def test_no_function_is_too_long(sources: dict[str, tuple[str, str]]) -> None:
 def test_no_file_is_too_long(sources: dict[str, tuple[str, str]]) -> None:
     lengths = {name: len(text.splitlines()) for name, (text, _) in sources.items()}
     assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES_OF_A_FILE} == {}
+
+
+def test_no_folder_is_crowded(root: Path) -> None:
+    """The conformance scripts of TCP are one row each and no source files: `conformance.rs` runs all of a folder."""
+    folders = Counter(
+        path.parent.relative_to(root).as_posix()
+        for path in _tracked(root)
+        if path.suffix in WRITTEN and path.name not in OF_A_FOLDER and path.is_file()
+    )
+    crowded = {folder: files for folder, files in folders.items() if files > MOST_FILES_OF_A_FOLDER}
+    assert crowded.keys() - ROWS == set()
+    assert crowded.keys() >= ROWS, "a folder that is not crowded needs no exception"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from polars.testing import assert_frame_equal
 
 from conftest import COMMAND, ROOT
 from roamlab import _roamlab
-from roamlab.records.store import Store
+from roamlab.records.storage.store import Store
 from roamlab.records.tables import TABLES
 from roamlab.running.ensemble import Job, run_all
 from roamlab.running.run import run

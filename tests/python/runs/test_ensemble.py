@@ -12,7 +12,7 @@ import pytest
 import fake_engine
 from conftest import ROOT
 from roamlab import _roamlab
-from roamlab.records.store import Store
+from roamlab.records.storage.store import Store
 from roamlab.running import progress
 from roamlab.running.ensemble import Job, measure, run_all
 from roamlab.running.progress import Estimate, pace, weight

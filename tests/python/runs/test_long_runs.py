@@ -14,7 +14,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import roamlab as rl
-from roamlab.records.pieces import Pieces
+from roamlab.records.storage.pieces import Pieces
 from roamlab.running import ensemble
 from test_scale import _PEAK, ROAMLAB
 
@@ -162,7 +162,7 @@ def test_a_file_given_up_while_it_asks_for_a_piece_is_an_error_and_no_wait(
             given_up.set()
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("roamlab.records.pieces.register_io_source", Source)
+    monkeypatch.setattr("roamlab.records.storage.pieces.register_io_source", Source)
     tables = ensemble._roamlab.run(busy(1, "packets = true"), "busy.toml", 1, 0, None)
     (piece, *_) = pieces(tables, 1000)
     ended: list[type[BaseException]] = []

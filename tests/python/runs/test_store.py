@@ -22,7 +22,7 @@ from roamlab.base.errors import BadInput
 from roamlab.base.output import sweep_drafts
 from roamlab.records.manifest import describe
 from roamlab.records.results import Results
-from roamlab.records.store import Store, open_run
+from roamlab.records.storage.store import Store, open_run
 from roamlab.running.ensemble import Job, run_all
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario
@@ -117,7 +117,7 @@ from pathlib import Path
 import polars as pl
 from roamlab.records.manifest import Manifest
 from roamlab.records.results import Results
-from roamlab.records.store import Store
+from roamlab.records.storage.store import Store
 Path.rename = lambda self, target: os.kill(os.getpid(), signal.SIGKILL)
 manifest = Manifest("name", "text", "{}", 1, 0, "0", "schema", "build")
 Store(Path(sys.argv[1])).write(Results(manifest, {"flows": lambda _: pl.DataFrame({"flow": [1]})}))
@@ -361,12 +361,12 @@ def test_a_table_of_more_rows_than_can_be_read_is_refused_before_it_is_read(
     _forged(written, "drops", lambda frame: frame.head(1).select(pl.all().repeat_by(100_000).explode()))
     assert (written / "drops.parquet").stat().st_size < 50_000
     with monkeypatch.context() as little:
-        little.setattr("roamlab.records.store.available_memory", lambda: 1_000_000)
+        little.setattr("roamlab.records.storage.store.available_memory", lambda: 1_000_000)
         with pytest.raises(
             BadInput, match=r"drops.parquet: it has 100,000 rows\n  expected: at most .* rows"
         ):
             open_run(written).table("drops")
     assert open_run(written).table("drops").height == 100_000
-    monkeypatch.setattr("roamlab.records.store.MOST_ROWS", {"drops": 99_999})
+    monkeypatch.setattr("roamlab.records.storage.store.MOST_ROWS", {"drops": 99_999})
     with pytest.raises(BadInput, match="it has 100,000 rows\n  expected: at most 99,999 rows"):
         open_run(written).table("drops")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 # Imported here, used only in the forks: threads that one had started would be missing in them.
 import roamlab.cli
-import roamlab.records.shards
+import roamlab.records.storage.shards
 import roamlab.running.ensemble
 import roamlab.sweeps.compare
 import roamlab.sweeps.sweepfile
@@ -90,5 +90,5 @@ def limit() -> None:
 
 if __name__ == "__main__":
     os.chdir(sys.argv[1])
-    roamlab.records.shards.SECONDS = 0.0
+    roamlab.records.storage.shards.SECONDS = 0.0
     {"kill": kill, "interrupt": interrupt, "limit": limit}[sys.argv[2]]()

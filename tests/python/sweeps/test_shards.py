@@ -16,8 +16,8 @@ import pytest
 
 from roamlab import sweep
 from roamlab.base.errors import BadInput
-from roamlab.records import shards
-from roamlab.records.shards import Mended, Shards
+from roamlab.records.storage import shards
+from roamlab.records.storage.shards import Mended, Shards
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -208,7 +208,7 @@ def test_many_processes_share_a_store(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
-from roamlab.records.shards import Mended, Shards
+from roamlab.records.storage.shards import Mended, Shards
 for turn in range(8):
     with Shards(Path("store")) as kept:
         for number in range(20):
@@ -314,7 +314,7 @@ def test_sqlite_writes_into_no_other_file_and_waits_for_no_pipe(store: Path, kin
     program = """
 import sys
 from pathlib import Path
-from roamlab.records.shards import Shards
+from roamlab.records.storage.shards import Shards
 with Shards(Path(sys.argv[1])) as kept:
     kept.add("new", [("a", 1.0)])
 """

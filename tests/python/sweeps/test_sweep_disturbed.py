@@ -19,7 +19,7 @@ import pytest
 from conftest import ROOT, of_this_day
 from roamlab import sweep
 from roamlab.base.errors import RoamlabError
-from roamlab.records import shards
+from roamlab.records.storage import shards
 from roamlab.running import executor
 from roamlab.running.executor import DaskCluster, LocalPool
 from roamlab.scenarios.scenario import Scenario, load

@@ -24,7 +24,7 @@ from roamlab.papers.mblue import measures as mblue
 from roamlab.papers.records import QueueTrace
 from roamlab.papers.runs import Batch
 from roamlab.papers.stored import decode, encode, name_of
-from roamlab.records.shards import Shards
+from roamlab.records.storage.shards import Shards
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,10 +2,10 @@
 //! one, and follows the policy of a notice.
 
 use super::{Handshake, QuicSender};
-use crate::careful_resume::{CarefulResume, Saved};
-use crate::pacer::Pacer;
 use crate::params::Migration;
 use crate::path::Validation;
+use crate::recovery::careful_resume::{CarefulResume, Saved};
+use crate::recovery::pacer::Pacer;
 use crate::wire;
 use roamlab_congestion::{NewPath, PathPolicy, SenderEventKind};
 use roamlab_engine::{Duration, Time};

@@ -1,8 +1,8 @@
 //! Careful Resume at a sender: the jump of the window, and the phases behind it (RFC 9959).
 
 use super::QuicSender;
-use crate::careful_resume::{Change, Rtts};
-use crate::pacer::Pacer;
+use crate::recovery::careful_resume::{Change, Rtts};
+use crate::recovery::pacer::Pacer;
 use roamlab_congestion::SenderEventKind;
 use roamlab_engine::Time;
 

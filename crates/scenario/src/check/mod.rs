@@ -13,26 +13,15 @@ use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 mod loss;
-mod measured;
-mod mismatched;
 mod mobility;
-mod no_effect;
-mod ordered;
-mod outlast;
 mod path_change;
-mod prepared;
 mod profiles;
 mod queues;
 mod radio;
-mod senseless;
-mod slow;
-mod times;
-mod unread;
 mod warnings;
 mod ways;
-mod wrong_end;
 
-pub use no_effect::idle_plans;
+pub use warnings::no_effect::idle_plans;
 pub use warnings::{of_one_short_run, of_written, warnings};
 
 /// The name of signalling among the flows of a result.

@@ -10,6 +10,18 @@ use roamlab_radio::Opportunities;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
+mod measured;
+mod mismatched;
+pub(super) mod no_effect;
+mod ordered;
+mod outlast;
+mod prepared;
+mod senseless;
+mod slow;
+mod times;
+mod unread;
+mod wrong_end;
+
 /// All warnings, in the order of the fields. `stays`: there is a warning already that a plan does not move its host, and what
 /// only follows from that has none.
 pub fn warnings(scenario: &Scenario, stays: bool) -> impl Iterator<Item = Problem> {
@@ -26,23 +38,23 @@ pub fn warnings(scenario: &Scenario, stays: bool) -> impl Iterator<Item = Proble
         .chain(queues)
         .chain((!stays).then(|| out_of_reach(scenario)).into_iter().flatten())
         .chain((!stays).then(|| unvisited_cells(scenario)).into_iter().flatten())
-        .chain(super::no_effect::warnings(scenario))
+        .chain(no_effect::warnings(scenario))
         .chain(super::profiles::warnings(scenario))
-        .chain(super::times::longer_than_the_run(scenario))
-        .chain(super::slow::warnings(scenario))
-        .chain(super::senseless::warnings(scenario))
+        .chain(times::longer_than_the_run(scenario))
+        .chain(slow::warnings(scenario))
+        .chain(senseless::warnings(scenario))
         .chain(protocols)
 }
 
 /// Warnings of fields that are written. Of each group that one counts whose field is written first; a group of which none is
 /// does not count: a usual value is no mistake of the user. `stays` as of [`warnings`].
 pub fn of_written(scenario: &Scenario, stays: bool) -> Vec<Vec<Problem>> {
-    let mut groups = super::unread::of_written(scenario, stays);
-    groups.extend(super::mismatched::of_written(scenario));
-    groups.extend(super::times::of_written(scenario));
-    groups.extend(super::outlast::of_written(scenario));
-    groups.extend(super::prepared::of_written(scenario));
-    groups.extend(super::wrong_end::of_written(scenario));
+    let mut groups = unread::of_written(scenario, stays);
+    groups.extend(mismatched::of_written(scenario));
+    groups.extend(times::of_written(scenario));
+    groups.extend(outlast::of_written(scenario));
+    groups.extend(prepared::of_written(scenario));
+    groups.extend(wrong_end::of_written(scenario));
     groups
 }
 

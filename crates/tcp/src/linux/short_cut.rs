@@ -1,7 +1,7 @@
 //! The short cut of this dialect at both ends: the next segment in order, and the ACK of new data, with timestamps and no other
 //! option, while nothing unusual is in progress.
 //!
-//! It saves tests and changes no result, as the [fast path](crate::fast_path) of segments without options does: after an input
+//! It saves tests and changes no result, as the [fast path](crate::sender::fast_path) of segments without options does: after an input
 //! both ends are in the same state as after the general way.
 
 use super::autotuning::Received;

@@ -5,7 +5,7 @@
 //! (`tcp_undo_cwnd_reduction`), but does not put the segment into the list. So only the retransmission timer finds its
 //! loss then.
 
-use crate::scoreboard::Scoreboard;
+use crate::recovery::scoreboard::Scoreboard;
 use std::ops::Range;
 
 /// Which segments are not in the list.

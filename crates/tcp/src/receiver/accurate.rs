@@ -1,6 +1,6 @@
 //! The receiver's part of accurate ECN (RFC 9768): the answer to the SYN, the counters, and which marks ask for an ACK.
 
-use crate::accurate::{FIRST_BYTES, FIRST_COUNT};
+use crate::sender::accurate::{FIRST_BYTES, FIRST_COUNT};
 use roamlab_packet::{AccEcnOption, Ecn, TcpFlags};
 
 /// Marked segments since the last ACK that ask for one; there is then data that is not acknowledged (§3.2.2.5.1).
@@ -13,7 +13,7 @@ const FIRST: [u32; 3] = [FIRST_BYTES, 0, FIRST_BYTES];
 
 /// The use of ECN that the SYN has offered and the SYN/ACK agrees on.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Agreed {
+pub(crate) enum Agreed {
     /// Accurate ECN.
     Accurate,
     /// ECN of RFC 3168.
@@ -24,7 +24,7 @@ pub(super) enum Agreed {
 
 /// Counters of marks, and their reports.
 #[derive(Clone, Debug)]
-pub(super) struct Accurate {
+pub(crate) struct Accurate {
     agreed: Option<Agreed>,
     /// The ECN field of the latest SYN, and how many SYNs there were.
     syn: Ecn,

@@ -6,7 +6,7 @@
 //! retransmission is lost if a segment sent after it is reported first; then only the timer helps.
 
 use crate::recovery::LossRecovery;
-use crate::scoreboard::Scoreboard;
+use crate::recovery::scoreboard::Scoreboard;
 use crate::state::{LastReduction, SendQuota, SendState};
 use roamlab_congestion::RecoveryStep;
 use roamlab_congestion::SenderEventKind;

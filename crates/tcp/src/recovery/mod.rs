@@ -1,13 +1,17 @@
 //! Loss recovery: detection and repair of losses. One file per algorithm, one row in the table below.
 
 mod algorithm;
+pub(crate) mod episode;
 mod fack;
 mod newreno;
 mod ns2_fack;
 mod pipe;
+pub(crate) mod prr;
 mod rack;
 mod reno;
 mod rfc6675;
+pub(crate) mod scoreboard;
+pub(crate) mod spurious;
 mod tahoe;
 mod vegas;
 

@@ -10,7 +10,7 @@
 //! RTO from before that. A retransmission overtaken by a later segment stops all sending until the timer expires.
 
 use crate::recovery::LossRecovery;
-use crate::scoreboard::Scoreboard;
+use crate::recovery::scoreboard::Scoreboard;
 use crate::state::{SendQuota, SendState};
 use roamlab_congestion::RecoveryStep;
 use roamlab_congestion::SenderEventKind;

@@ -6,7 +6,7 @@
 //! retransmission waits for the timer, which clears the scoreboard.
 
 use crate::recovery::LossRecovery;
-use crate::scoreboard::Scoreboard;
+use crate::recovery::scoreboard::Scoreboard;
 use crate::state::{SendQuota, SendState};
 use roamlab_congestion::SenderEventKind;
 use roamlab_engine::Time;

@@ -6,9 +6,9 @@
 //! the reduction of the window to PRR (RFC 9937 §5).
 
 use crate::params::Reduction;
-use crate::prr::Prr;
 use crate::recovery::LossRecovery;
-use crate::scoreboard::Scoreboard;
+use crate::recovery::prr::Prr;
+use crate::recovery::scoreboard::Scoreboard;
 use crate::state::{LastReduction, SendQuota, SendState};
 use roamlab_congestion::SenderEventKind;
 use roamlab_engine::Time;

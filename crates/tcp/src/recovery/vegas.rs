@@ -6,7 +6,7 @@
 
 use crate::params::Handshake;
 use crate::recovery::LossRecovery;
-use crate::sent_segments::Delivered;
+use crate::sender::sent_segments::Delivered;
 use crate::state::{LastReduction, SendQuota, SendState};
 use roamlab_congestion::RecoveryStep;
 use roamlab_congestion::SenderEventKind;

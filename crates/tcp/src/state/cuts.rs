@@ -2,7 +2,7 @@
 
 use super::{LastReduction, SendState};
 use crate::params::{RecoveryKind, Reduction};
-use crate::prr::Prr;
+use crate::recovery::prr::Prr;
 use roamlab_congestion::SenderEventKind;
 use roamlab_congestion::{Loss, LossEvent, RecoveryStep, SsthreshRule};
 use roamlab_engine::Time;

@@ -11,9 +11,9 @@
 //! either, because a recovery cuts it once. A timeout always does.
 
 use super::{LastReduction, SendState};
-use crate::episode::SpuriousWatch;
+use crate::recovery::episode::SpuriousWatch;
 use crate::rtt::RttEstimator;
-use crate::sent_segments::Delivered;
+use crate::sender::sent_segments::Delivered;
 use roamlab_congestion::{CongestionControl, Pacer, Window};
 use roamlab_engine::Time;
 use std::sync::Arc;

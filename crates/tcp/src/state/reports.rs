@@ -2,10 +2,10 @@
 
 use super::SendState;
 use crate::SendBuffer;
-use crate::accurate::Accurate;
 use crate::params::{Handshake, TcpParams};
 use crate::rtt::RttEstimator;
-use crate::sent_segments::{Delivered, SentSegments};
+use crate::sender::accurate::Accurate;
+use crate::sender::sent_segments::{Delivered, SentSegments};
 use roamlab_congestion::{
     AckEvent, AckSource, CongestionControl, Known, Pacer, RecoveryStep, Window, whole_micros,
 };

@@ -41,7 +41,7 @@ def command(
     """
     from roamlab.base.errors import within
     from roamlab.base.output import write_chart
-    from roamlab.records.store import open_run
+    from roamlab.records.storage.store import open_run
     from roamlab.showing import chart as charts
     from roamlab.showing.chart_svg import svg
 

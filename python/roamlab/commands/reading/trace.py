@@ -26,7 +26,7 @@ def command(run_folder: Path | None, packet: int) -> None:
     """
     from roamlab.base.errors import within
     from roamlab.records.manifest import build_of
-    from roamlab.records.store import open_run
+    from roamlab.records.storage.store import open_run
     from roamlab.running.run import simulate
     from roamlab.scenarios.scenario import Scenario
 

@@ -28,7 +28,7 @@ def command(
     scenario: Path, seed: int, repetition: int, changes: tuple[str, ...], out: Path, *, as_json: bool
 ) -> None:
     """Simulate a scenario and keep the result."""
-    from roamlab.records.store import Store
+    from roamlab.records.storage.store import Store
     from roamlab.running.ensemble import Job, run_all
     from roamlab.showing import terminal
 

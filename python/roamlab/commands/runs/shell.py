@@ -54,7 +54,7 @@ def command(
     `run.duration`, and is kept like any other. The exit code is that of COMMAND.
     """
     from roamlab.base.output import sweep_drafts
-    from roamlab.records.store import Store
+    from roamlab.records.storage.store import Store
     from roamlab.shell.session import Session, perform
     from roamlab.showing import terminal
 

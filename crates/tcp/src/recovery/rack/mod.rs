@@ -4,7 +4,7 @@
 //! trip and the [reordering window](window). That holds for retransmissions too, so the loss of one is found again. A
 //! timer ends the wait for segments that may still be late. If no ACK comes, the [probe](probe) asks for one before the
 //! retransmission timer expires. The flight is computed from the scoreboard. The window comes down immediately or by
-//! [proportional rate reduction](crate::prr).
+//! [proportional rate reduction](crate::recovery::prr).
 
 mod ack;
 mod min_rtt;
@@ -14,8 +14,8 @@ mod undo;
 mod window;
 
 use crate::params::Reduction;
-use crate::prr::Prr;
 use crate::recovery::LossRecovery;
+use crate::recovery::prr::Prr;
 use crate::state::SendState;
 use probe::Probe;
 use record::{Marks, News, Record};

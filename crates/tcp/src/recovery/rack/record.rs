@@ -3,8 +3,8 @@
 use super::min_rtt::WindowedMin;
 use crate::Unlisted;
 use crate::clock::stamps_between;
-use crate::scoreboard::Scoreboard;
-use crate::spurious::FirstBlock;
+use crate::recovery::scoreboard::Scoreboard;
+use crate::recovery::spurious::FirstBlock;
 use crate::state::SendState;
 use roamlab_congestion::{stamp, whole_micros};
 use roamlab_engine::{Duration, Time};

@@ -1,0 +1,11 @@
+//! Links, queues and media, in whole runs.
+
+mod dcf;
+mod forced;
+mod link;
+mod medium;
+mod queues;
+mod random_loss;
+mod recorded;
+mod scheduler;
+mod validation;

@@ -1,0 +1,1 @@
+"""Storage of results: run folders, and the shards of many runs."""
