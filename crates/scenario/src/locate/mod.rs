@@ -140,27 +140,14 @@ impl<'a> Source<'a> {
             parsed.problem.help = std::mem::take(&mut parsed.fields);
         }
         // Not where another program's name was found.
-        let is_listed = parsed.problem.help.starts_with("write one of");
         if let Some(wording::Part::Unknown(name)) = &parsed.part
             && parsed.meant.is_none()
-            && (is_listed
-                || parsed.problem.help.is_empty()
-                || parsed.problem.help.starts_with("did you mean"))
+            && (parsed.problem.help.is_empty()
+                || ["did you mean", "write one of"]
+                    .iter()
+                    .any(|begin| parsed.problem.help.starts_with(begin)))
         {
-            let table = around(&field, name);
-            if let Some(header) = meant::dotted(root, &table, name) {
-                parsed.problem.help = header;
-            } else if let Some(path) = meant::path(root, &field, name) {
-                parsed.problem.help = path;
-            } else if let Some(part) = hint::part(name, &table) {
-                parsed.problem.help = part;
-            } else if parsed.problem.help.is_empty() {
-                let place =
-                    hint::elsewhere(name, &table).map(|place| format!("{place}; ")).unwrap_or_default();
-                parsed.problem.help = format!("{place}leave it out: this kind has no other fields");
-            } else if is_listed && let Some(place) = hint::elsewhere(name, &table) {
-                parsed.problem.help = format!("{place}; here {}", parsed.problem.help);
-            }
+            complete_unknown(root, &mut parsed.problem.help, &around(&field, name), &field, name);
         }
         if let Some(part) = &parsed.part
             && !field::ends_with(&field, part.name())
@@ -226,16 +213,35 @@ impl<'a> Source<'a> {
     }
 }
 
+/// Adds to the help of an error what is known of a name that the table does not have: a path, a part of the scenario, a field
+/// of another table.
+fn complete_unknown(root: &DeTable<'_>, help: &mut String, table: &str, field: &str, name: &str) {
+    let is_listed = help.starts_with("write one of");
+    if let Some(header) = meant::dotted(root, table, name) {
+        *help = header;
+    } else if let Some(path) = meant::path(root, field, name) {
+        *help = path;
+    } else if let Some(part) = hint::part(name, table) {
+        *help = part;
+    } else if help.is_empty() {
+        let place = hint::elsewhere(name, table).map(|place| format!("{place}; ")).unwrap_or_default();
+        *help = format!("{place}leave it out: this kind has no other fields");
+    } else if is_listed && let Some(place) = hint::elsewhere(name, table) {
+        *help = format!("{place}; here {help}");
+    }
+}
+
+/// Text to write where a number of packets is expected.
+fn packets_meant(root: &DeTable<'_>, help: &str, field: &str) -> Option<String> {
+    let in_bytes = || help.contains(" B in ").then(|| meant::packets(root, field)).flatten();
+    meant::share(root, field).or_else(in_bytes)
+}
+
 /// Adds to the help of an error what is known of its field: units, kinds, what the name of another program means.
 fn complete_help(root: &DeTable<'_>, parsed: &mut wording::ParsedError, field: &str, error: &Unread) {
-    let wants_packets = parsed.problem.message.contains("a number of packets");
-    if wants_packets
-        && parsed.problem.help.contains(" B in ")
-        && let Some(help) = meant::packets(root, field)
+    if parsed.problem.message.contains("a number of packets")
+        && let Some(help) = packets_meant(root, &parsed.problem.help, field)
     {
-        parsed.problem.help = help;
-    }
-    if wants_packets && let Some(help) = meant::share(root, field) {
         parsed.problem.help = help;
     }
     if let Some(message) = meant::ranged(field, &parsed.problem.message) {
