@@ -61,7 +61,9 @@ fn instructions(protocol: &str, moves: usize) -> Option<u64> {
     let program = std::env::current_exe().expect("the program that runs");
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program);
-    command.args(["--ignored", "--exact", "moving::moves::one_run"]).env(WANTED, format!("{protocol} {moves}"));
+    command
+        .args(["--ignored", "--exact", "moving::moves::one_run"])
+        .env(WANTED, format!("{protocol} {moves}"));
     let done = command.output().ok()?;
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{protocol}: {said}{}", String::from_utf8_lossy(&done.stdout));
