@@ -211,7 +211,7 @@ REGISTERED = (
 """Phases of the protocols by which a host can be found."""
 
 _UNKNOWN = ("no-binding", "no-route", "detached", "link-down")
-_CONNECTED = ("tcp", "quic", "quinn")
+_CONNECTED = ("tcp", "quic", "quinn", "linux")
 
 
 def idle_queue(parameters: Mapping[str, Any], busy: Mapping[str, float], dropped: Set[str]) -> list[str]:

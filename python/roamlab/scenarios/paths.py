@@ -14,7 +14,7 @@ _LONGEST_PATH = 400
 def put(name: str, root: Any, path: str, value: Any) -> None:
     """Change one field in the tables of the scenario of this name; see `Scenario.set` for the path.
 
-    Nothing else is checked. Raises BadInput for a path that leads nowhere.
+    Nothing else is checked. Raises BadInput for a path of which the scenario has no part.
     """
     table = root
     if len(path) > _LONGEST_PATH:

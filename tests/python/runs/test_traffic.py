@@ -20,7 +20,7 @@ from roamlab.records import experience
 if TYPE_CHECKING:
     from roamlab.records.results import Results
 
-_TRACES = ROOT / "crates/world/tests/recorded"
+_TRACES = ROOT / "crates/world/tests/links/recorded"
 
 _PROTOCOLS: dict[str, dict[str, Any]] = {
     "mobile-ip": {"beacon_interval": "50 ms"},
