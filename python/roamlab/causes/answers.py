@@ -60,6 +60,14 @@ def parse(words: Sequence[str], *, stalls: bool) -> tuple[tuple[str, int] | None
     if not (row.isascii() and row.isdigit()):
         runs = [word for word in words if not _is_name(word) or Path(word).exists()]
         named = [word for word in words if word not in runs and word not in why.WITH_CAUSES]
+        if table not in why.WITH_CAUSES and len(runs) == len(named) == 1 and named[0].isdecimal():
+            raise BadInput(
+                f"why {' '.join(words)}",
+                f"{named[0]} is a number without the table that it counts in",
+                expected="RUN with --stall N, or TABLE ROW RUN",
+                remedy=f"`roamlab why {runs[0]} --stall {named[0]}` for a stall, `roamlab why tcp {named[0]} {runs[0]}` "
+                "for a row",
+            )
         if table not in why.WITH_CAUSES and len(runs) == len(named) == 1:
             raise BadInput(
                 f"why {' '.join(words)}",

@@ -345,9 +345,19 @@ class Results(Frames, metaclass=Hinted):
             )
         return found
 
+    @property
+    def deliveries(self) -> pl.DataFrame:
+        """Data packets that reached their receivers. Raises `BadInput` if they were not recorded."""
+        return self._recorded("deliveries")
+
+    @property
+    def tcp(self) -> pl.DataFrame:
+        """Events of senders. Raises `BadInput` if they were not recorded."""
+        return self._recorded("tcp")
+
     def _recorded(self, name: str) -> pl.DataFrame:
         found = self.table(name)
-        if found.is_empty() and not self.manifest.parameters.get("record", {}).get(name, False):
+        if found.is_empty() and name not in self.manifest.outline.recorded:
             raise not_recorded(name, "results")
         return found
 

@@ -54,6 +54,7 @@ _CHANGES = Kind((Mapping,), "a dictionary of paths and values", 'write {"run.dur
 
 
 _APPENDED = 'the whole list: scenario.set("links", [*scenario.to_dict()["links"], {…}])'
+_DRAWING = "its network is drawn by roamlab.drawing(scenario), or by `roamlab draw FILE`"
 _OF_OTHERS = (
     (("remove", "delete", "pop", "unset", "drop", "clear", "disable"), ".set(path, None) removes a field"),
     (
@@ -67,6 +68,8 @@ _OF_OTHERS = (
     ),
     (("update", "merge", "override"), ".set_all({path: value}) returns a copy with several fields changed"),
     (("simulate", "execute", "start"), "write .run(seed=1)"),
+    (("draw", "show", "graph", "network"), _DRAWING),
+    (("plot", "chart", "figure", "topology"), _DRAWING),
 )
 """Beginnings and names of methods that other programs' scenarios have, and what to write here."""
 

@@ -176,6 +176,8 @@ def test_a_tilde_is_the_home_folder(
         (lambda base: base.sweep({"radio.gap": ["50 ms", "0.05 s"]}), "a value is listed twice"),
         (lambda base: base.set("links.core->r1.delay", "5 ms"), r"write links\.1"),
         (lambda base: base.set("links.r1-core.delay", "5 ms"), r"write links\.1"),
+        (lambda base: base.set("record.deliveries", False).run(seed=1).deliveries, "did not record it"),
+        (lambda base: base.set("record.tcp", False).run(seed=1).tcp, "did not record it"),
         (lambda _: rl.load("busy-cell"), "did you mean examples/busy-cell.toml"),
         (lambda _: rl.Random(3, {"links.0.loss": {"low": 0.0, "high": 0.1, "scale": "log"}}), "has no 0"),
         (
@@ -190,6 +192,8 @@ def test_a_call_that_other_libraries_take(call: Callable[[rl.Scenario], object],
 
 
 def test_classes_and_results_say_where_a_part_is() -> None:
+    with pytest.raises(AttributeError, match=r"roamlab\.drawing"):
+        getattr(rl.load(ROOT / "examples/busy-cell.toml"), "draw")  # noqa: B009
     for owner, name in ((rl.Scenario, "from_toml"), (rl.Store, "open"), (rl.Results, "load")):
         with pytest.raises(AttributeError, match=r"roamlab\."):
             getattr(owner, name)

@@ -207,6 +207,16 @@ fn wired_host(scenario: &Scenario, host: &str) -> Option<Problem> {
     if is_home || scenario.cells.values().any(|cell| cell.router == host) {
         return None;
     }
+    let other = &scenario.links[index].between[1 - end];
+    if let Some(number) = scenario.hosts.iter().position(|each| each.name == host)
+        && !scenario.cells.contains_key(other)
+    {
+        let message = format!("\"{host}\" has a wired link to \"{other}\", and a mobile host has none");
+        let problem = Problem::at(format!("hosts[{number}].name"), message);
+        return Some(problem.help(
+            "remove this host if the node does not move: only mobile hosts are in `[[hosts]]`; otherwise remove the link",
+        ));
+    }
     let message =
         format!("\"{host}\" is a mobile host: it has no wired link, and is reached through its cells");
     let problem = Problem::at(format!("links[{index}].between[{end}]"), message);

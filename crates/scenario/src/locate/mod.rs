@@ -117,6 +117,9 @@ impl<'a> Source<'a> {
             if let Some((at, problem)) = wording::of_open_text(self.text, span.start) {
                 return self.place(at, problem);
             }
+            if let Some((at, problem)) = wording::of_open_list(self.text, span.start) {
+                return self.place(at..at + 1, problem);
+            }
             let (line, at) = self.line_at(span.start);
             return self.place(span, wording::of_syntax(&error.message, line, at));
         };

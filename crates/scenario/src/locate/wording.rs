@@ -57,6 +57,9 @@ pub fn of_syntax(message: &str, line: &str, at: usize) -> Problem {
         {
             "this is YAML, and TOML is expected: write a table as `[name]`, and in it `name = value`"
         }
+        _ if message.contains("unicode") || message.contains("escape") => {
+            "a backslash begins an escape: write `/` in a path, or the text in single quotes"
+        }
         "duplicate key" => "write it once; a list of tables has double brackets, as in `[[links]]`",
         _ if line
             .contains(['\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}', '\u{ab}', '\u{bb}']) =>
@@ -129,6 +132,43 @@ fn open_text(line: &str) -> Option<(usize, &str)> {
         }
     }
     None
+}
+
+/// The bracket of a list or a table that is open where the TOML reader gave up, at a line that begins something else.
+pub fn of_open_list(text: &str, failed: usize) -> Option<(usize, Problem)> {
+    let line_start = text.get(..failed)?.rfind('\n')? + 1;
+    let line = text[line_start..].lines().next()?.trim();
+    let is_name =
+        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_. ".contains(c));
+    let header = line.trim_start_matches('[').split(']').next().filter(|name| {
+        line.starts_with('[') && is_name(name) && name.starts_with(|c: char| c.is_alphabetic())
+    });
+    if header.is_none() && !line.split_once('=').is_some_and(|(name, _)| is_name(name)) {
+        return None;
+    }
+    let (bytes, mut open, mut at) = (text.as_bytes(), Vec::new(), 0);
+    while at < line_start {
+        match bytes[at] {
+            b'#' => at += text[at..].find('\n')?,
+            quote @ (b'"' | b'\'') => {
+                let escapes = |end: usize| quote == b'"' && bytes[end - 1] == b'\\';
+                at = (at + 1..line_start).find(|&end| bytes[end] == quote && !escapes(end))?;
+            }
+            b'[' | b'{' => open.push(at),
+            b']' | b'}' => drop(open.pop()),
+            _ => {}
+        }
+        at += 1;
+    }
+    let at = open.pop()?;
+    let (what, close) = if bytes[at] == b'[' { ("list", ']') } else { ("table", '}') };
+    let problem = Problem::at("", format!("this {what} is not closed"));
+    Some((
+        at,
+        problem.help(format!(
+            "write `{close}` behind its last part, or a comma if it continues in the next line"
+        )),
+    ))
 }
 
 /// An error of a text that is TOML but no scenario.

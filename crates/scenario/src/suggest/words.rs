@@ -322,6 +322,7 @@ const KNOWN: &[Known] = &[
     Known { words: &["none", "off", "no", "null"], among: "lte-x2", answer: Text("no protocol: leave `[mobility]` out. A host that moves is then not found, and its packets are lost") },
     Known { words: &["drop", "drops", "lose", "loses", "loss", "lost", "discard", "kill"], among: "occurrences", answer: Text("a fault loses a message of signalling: write `message = \"registration-request\"` and `occurrences = [1]`, for example; packets of a flow are lost by the `drops` of a link") },
     Known { words: &["at", "time", "when", "start"], among: "occurrences", answer: Text("a fault counts messages: write `occurrences = [1]` for the first; what happens at a time is in the `changes` of a link") },
+    Known { words: &["down", "isup", "isdown", "state", "status", "enabled", "active", "fail", "fails", "failure", "outage"], among: "up", answer: Text("an outage is `up = false`, and `up = true` in a later change ends it") },
     Known { words: &["link", "between", "cell", "down", "up"], among: "occurrences", answer: Text("a fault is about a message of signalling; a link that fails has `changes`: write `changes = [{ at = \"5 s\", up = false }]` in `[[links]]`") },
     Known { words: &["node", "ue", "mobile", "station", "phone"], among: "occurrences", answer: Name("host") },
     Known { words: &["buffer", "bufferlimit", "buffersize"], among: "buffer_limit", answer: Text("this protocol has one field for it: write `buffer_limit = \"64 pkt\"`") },
