@@ -58,37 +58,43 @@ def parse(words: Sequence[str], *, stalls: bool) -> tuple[tuple[str, int] | None
         )
     table, row, *folder = words
     if not (row.isascii() and row.isdigit()):
-        runs = [word for word in words if not _is_name(word) or Path(word).exists()]
-        named = [word for word in words if word not in runs and word not in why.WITH_CAUSES]
-        if table not in why.WITH_CAUSES and len(runs) == len(named) == 1 and named[0].isdecimal():
-            raise BadInput(
-                f"why {' '.join(words)}",
-                f"{named[0]} is a number without the table that it counts in",
-                expected="RUN with --stall N, or TABLE ROW RUN",
-                remedy=f"`roamlab why {runs[0]} --stall {named[0]}` for a stall, `roamlab why tcp {named[0]} {runs[0]}` "
-                "for a row",
-            )
-        if table not in why.WITH_CAUSES and len(runs) == len(named) == 1:
-            raise BadInput(
-                f"why {' '.join(words)}",
-                f"{named[0]!r} is no table whose rows have causes",
-                expected="RUN with --flow NAME, or TABLE ROW RUN",
-                remedy=f"`roamlab why {runs[0]} --flow {named[0]}`, if it is a flow",
-            )
-        if table in why.WITH_CAUSES and len(words) == 2 and len(runs) == 1:
-            raise BadInput(
-                f"why {' '.join(words)}",
-                "the row of the table is missing",
-                expected="TABLE ROW RUN, with the row's number from 0",
-                remedy=f"`roamlab why {table} 0 {runs[0]}`",
-            )
-        raise BadInput(
-            f"row {row!r}",
-            "this is no number",
-            expected="a whole number from 0",
-            remedy=f"`roamlab why {table} 0`",
-        )
+        raise _without_row(words)
     return (table, int(row)), Path(folder[0]) if folder else None
+
+
+def _without_row(words: Sequence[str]) -> BadInput:
+    """The error for words without the number of a row behind a table."""
+    table, row, *_ = words
+    runs = [word for word in words if not _is_name(word) or Path(word).exists()]
+    named = [word for word in words if word not in runs and word not in why.WITH_CAUSES]
+    if table not in why.WITH_CAUSES and len(runs) == len(named) == 1 and named[0].isdecimal():
+        return BadInput(
+            f"why {' '.join(words)}",
+            f"{named[0]} is a number without the table that it counts in",
+            expected="RUN with --stall N, or TABLE ROW RUN",
+            remedy=f"for a stall `roamlab why {runs[0]} --stall {named[0]}`, for a row "
+            f"`roamlab why tcp {named[0]} {runs[0]}`",
+        )
+    if table not in why.WITH_CAUSES and len(runs) == len(named) == 1:
+        return BadInput(
+            f"why {' '.join(words)}",
+            f"{named[0]!r} is no table whose rows have causes",
+            expected="RUN with --flow NAME, or TABLE ROW RUN",
+            remedy=f"`roamlab why {runs[0]} --flow {named[0]}`, if it is a flow",
+        )
+    if table in why.WITH_CAUSES and len(words) == 2 and len(runs) == 1:
+        return BadInput(
+            f"why {' '.join(words)}",
+            "the row of the table is missing",
+            expected="TABLE ROW RUN, with the row's number from 0",
+            remedy=f"`roamlab why {table} 0 {runs[0]}`",
+        )
+    return BadInput(
+        f"row {row!r}",
+        "this is no number",
+        expected="a whole number from 0",
+        remedy=f"`roamlab why {table} 0`",
+    )
 
 
 def _is_name(word: str) -> bool:
