@@ -372,7 +372,7 @@ class Results(Frames, metaclass=Hinted):
                 "the run has no samples of it",
                 expected=f"one of {', '.join(known)}" if known else "a queue that packets entered",
                 remedy=f'its queue is recorded by .set("record.queues", [{name!r}]): run it again'
-                if known and name in self.table("links")["link"].cast(pl.String)
+                if known and "links" in self.loaders and name in self.table("links")["link"].cast(pl.String)
                 else _queue_to_write(name, known),
             )
         return Frame.of(chosen)

@@ -1,6 +1,6 @@
 //! The texts of quantities: a number with a unit, and what to write in place of one that is not.
 
-use super::UnitError;
+use super::error::UnitError;
 use std::fmt;
 
 /// A quantity's text form: its units with their size in base units, largest last.
