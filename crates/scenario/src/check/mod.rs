@@ -209,7 +209,7 @@ fn wired_host(scenario: &Scenario, host: &str) -> Option<Problem> {
     }
     let other = &scenario.links[index].between[1 - end];
     if let Some(number) = scenario.hosts.iter().position(|each| each.name == host)
-        && !scenario.cells.contains_key(other)
+        && !scenario.cells.iter().any(|(name, cell)| [name, &cell.router].contains(&other))
     {
         let message = format!("\"{host}\" has a wired link to \"{other}\", and a mobile host has none");
         let problem = Problem::at(format!("hosts[{number}].name"), message);
