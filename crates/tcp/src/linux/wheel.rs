@@ -22,9 +22,10 @@ pub(crate) fn expiry(tick: Duration, now: Time, span: Duration) -> Time {
     // Where a timer that expires starts another one, the wheel has counted its tick already (`__run_timers`).
     // ASSUMPTION: a timer has caused all that happens on a tick.
     let ahead = ticks.saturating_sub(u64::from(elapsed * tick == now.as_nanos()));
-    // The lowest level at which `ahead` is below FIRST_LEVEL << (LEVEL_SHIFT * level).
-    let level =
-        (ahead / FIRST_LEVEL).checked_ilog2().map_or(0, |log| log / LEVEL_SHIFT + 1).min(HIGHEST_LEVEL);
+    let mut level = 0;
+    while level < HIGHEST_LEVEL && ahead >= FIRST_LEVEL << (LEVEL_SHIFT * level) {
+        level += 1;
+    }
     let shift = LEVEL_SHIFT * level;
     let due = (elapsed + FIRST_TICKS).saturating_add(ticks);
     let fires = ((due >> shift) + 1) << shift;

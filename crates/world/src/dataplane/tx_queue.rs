@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use roamlab_engine::{Bytes, Rate, Time, prefetch};
-use roamlab_packet::{Addr, DropReason, Ecn, PacketId};
+use roamlab_packet::{Addr, Ecn, PacketId};
 use roamlab_qdisc::{Matching, Qdisc, QdiscCx, QueueDisc};
 use roamlab_radio::CellScheduler;
 use roamlab_record::PacketStep;
@@ -11,7 +11,7 @@ use roamlab_record::ids::{LinkId, Location};
 use std::collections::BTreeMap;
 
 /// A queue of any discipline.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Queue {
     /// True if each change is recorded.
     recorded: bool,
@@ -19,29 +19,18 @@ pub struct Queue {
     /// The hosts of the waiting packets that a handover has held up or redirected, each as often as such a packet waits, in
     /// the order of their entry.
     moved: Vec<Addr>,
-    /// Packets that the discipline has given up and that are not yet lost: empty between two calls.
-    dropped: Vec<(PacketId, DropReason)>,
-}
-
-/// Between two calls, when no loss is unrecorded.
-impl Clone for Queue {
-    fn clone(&self) -> Queue {
-        let Queue { recorded, qdisc, moved, dropped } = self;
-        debug_assert!(dropped.is_empty(), "a loss is not recorded yet");
-        Queue { recorded: *recorded, qdisc: qdisc.clone(), moved: moved.clone(), dropped: Vec::new() }
-    }
 }
 
 impl Queue {
     /// A queue.
     pub fn new(qdisc: Qdisc, recorded: bool) -> Queue {
-        Queue { recorded, qdisc, moved: Vec::new(), dropped: Vec::new() }
+        Queue { recorded, qdisc, moved: Vec::new() }
     }
 
     /// Packets dropped by the discipline are lost.
     #[inline(always)]
     fn settle(&mut self, id: LinkId, cx: &mut Context) {
-        if !self.dropped.is_empty() {
+        if !cx.dropped.is_empty() {
             self.settle_drops(id, cx);
         }
     }
@@ -51,11 +40,11 @@ impl Queue {
         if !self.moved.is_empty() {
             // The packets that are lost had a share in filling the queue.
             let before = self.moved.clone();
-            let lost: Vec<Addr> = moved_hosts(self.dropped.iter().map(|(packet, _)| packet), cx);
+            let lost: Vec<Addr> = moved_hosts(cx.dropped.iter().map(|(packet, _)| packet), cx);
             lost.into_iter().for_each(|host| self.forget(host));
-            return cx.settle_drops(&mut self.dropped, Location::Link(id), &before);
+            return cx.settle_drops(Location::Link(id), &before);
         }
-        cx.settle_drops(&mut self.dropped, Location::Link(id), &[]);
+        cx.settle_drops(Location::Link(id), &[]);
     }
 
     /// A packet of this host that a handover has held up or redirected waits no longer.
@@ -74,14 +63,14 @@ impl Queue {
         if cx.pool[&packet].is_moved() {
             self.moved.push(cx.mobile_end(&packet));
         }
-        self.qdisc.enqueue(packet, &mut qdisc_cx(rate, cx.now, cx, &mut self.dropped));
+        self.qdisc.enqueue(packet, &mut qdisc_cx(rate, cx.now, cx));
         self.settle(id, cx);
         self.sample(id, cx);
     }
 
     #[inline(never)]
     fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Context) -> Option<PacketId> {
-        let next = self.qdisc.dequeue(&mut qdisc_cx(rate, now, cx, &mut self.dropped));
+        let next = self.qdisc.dequeue(&mut qdisc_cx(rate, now, cx));
         self.settle(id, cx);
         if let Some(packet) = &next {
             if !self.moved.is_empty() && cx.pool[packet].is_moved() {
@@ -102,7 +91,7 @@ impl Queue {
         rate: Rate,
         cx: &mut Context,
     ) -> Vec<PacketId> {
-        let taken = self.qdisc.take_matching(wanted, &mut qdisc_cx(rate, cx.now, cx, &mut self.dropped));
+        let taken = self.qdisc.take_matching(wanted, &mut qdisc_cx(rate, cx.now, cx));
         self.settle(id, cx);
         moved_hosts(&taken, cx).into_iter().for_each(|host| self.forget(host));
         taken
@@ -122,13 +111,8 @@ fn moved_hosts<'a>(packets: impl IntoIterator<Item = &'a PacketId>, cx: &Context
     moved.map(|packet| cx.mobile_end(packet)).collect()
 }
 
-fn qdisc_cx<'a>(
-    rate: Rate,
-    now: Time,
-    cx: &'a mut Context,
-    dropped: &'a mut Vec<(PacketId, DropReason)>,
-) -> QdiscCx<'a> {
-    QdiscCx { now, pool: &mut cx.pool, rate, dropped }
+fn qdisc_cx(rate: Rate, now: Time, cx: &mut Context) -> QdiscCx<'_> {
+    QdiscCx { now, pool: &mut cx.pool, rate, dropped: &mut cx.dropped }
 }
 
 /// A packet leaves a recorded queue, with the mark of congestion or without.
@@ -152,12 +136,11 @@ impl TxQueue {
     /// inlined.
     #[inline(always)]
     pub fn enqueue_ordinary(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Context) {
-        if let TxQueue::Shared(Queue { qdisc: Qdisc::DropTail(queue), recorded: false, moved, dropped }) =
-            self
+        if let TxQueue::Shared(Queue { qdisc: Qdisc::DropTail(queue), recorded: false, moved }) = self
             && moved.is_empty()
         {
-            queue.enqueue_unmarked(packet, &mut qdisc_cx(rate, cx.now, cx, dropped));
-            return cx.settle_drops(dropped, Location::Link(id), &[]);
+            queue.enqueue_unmarked(packet, &mut qdisc_cx(rate, cx.now, cx));
+            return cx.settle_drops(Location::Link(id), &[]);
         }
         self.enqueue(id, packet, rate, cx);
     }
@@ -235,11 +218,10 @@ impl TxQueue {
         rate: Rate,
         cx: &mut Context,
     ) -> (Option<PacketId>, usize) {
-        if let TxQueue::Shared(Queue { qdisc: Qdisc::DropTail(queue), recorded: false, moved, dropped }) =
-            self
+        if let TxQueue::Shared(Queue { qdisc: Qdisc::DropTail(queue), recorded: false, moved }) = self
             && moved.is_empty()
         {
-            let next = queue.dequeue(&mut qdisc_cx(rate, now, cx, dropped));
+            let next = queue.dequeue(&mut qdisc_cx(rate, now, cx));
             return (next, queue.packets());
         }
         let next = match self {
