@@ -24,14 +24,20 @@ if TYPE_CHECKING:
     from roamlab.papers.spaces import Space
     from roamlab.showing.page import Row
     from roamlab.showing.report import Handover
-    from roamlab.statistics.claims import Claim, Verdict
+    from roamlab.statistics.claims import Claim, FinalVerdict
 
 
-_SAID: dict[Verdict, str] = {
+_SAID: dict[FinalVerdict, str] = {
     "holds": "The paper's main claim holds",
+    "depends": "The paper's main claim depends on a choice that the paper leaves open",
     "contradicted": "The paper's main claim is contradicted",
     "undecided": "The paper's main claim is undecided",
 }
+
+
+def headline(main: Claim) -> str:
+    """The final verdict on a paper's main claim, in one sentence."""
+    return f"{_SAID[main.final]}: {main.statement}"
 
 
 def report(
@@ -55,7 +61,7 @@ def report(
     return Report(
         title=of.title,
         paper=of.paper,
-        headline=f"{_SAID[main.verdict]}: {main.statement}",
+        headline=headline(main),
         main=of.main,
         lead=of.lead,
         shows=of.shows,

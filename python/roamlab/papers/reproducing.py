@@ -9,7 +9,7 @@ from roamlab import papers
 from roamlab.causes.removal import recorded
 from roamlab.explorer import explorer_page as explorer
 from roamlab.papers import printed, robustness, sentences
-from roamlab.papers.reporting import write_csv
+from roamlab.papers.reporting import headline, write_csv
 from roamlab.papers.runs import SEED
 from roamlab.running.run import simulate
 from roamlab.showing.page import Table
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from roamlab.papers import Session
+    from roamlab.papers.robustness import Known
     from roamlab.showing.page import Row
     from roamlab.showing.report import Report
     from roamlab.statistics.claims import Claim
@@ -40,8 +41,6 @@ def reproduce(name: str, session: Session) -> Report:
         tables["sentences"] = sentences.table(text)
     if numbers:
         tables["printed"] = printed.table(numbers, found)
-    if known is not None and known.alone:
-        tables["one-changed"] = known.one_changed(name)
     for stem, table in tables.items():
         write_csv(table, session.tables / f"{stem}.csv")
     beside = {
@@ -55,13 +54,22 @@ def reproduce(name: str, session: Session) -> Report:
         numbers=beside,
         explorer=explorer_page(name, session.figures.parent),
     )
-    if known is None:
-        return found
+    return found if known is None else _searched(name, session, found, known)
+
+
+def _searched(name: str, session: Session, found: Report, known: Known) -> Report:
+    """The report with what a search found on each claim, and with the final verdicts."""
+    decided = known.decide(name, found.claims)
+    if known.alone:
+        write_csv(known.one_changed(name), session.tables / "one-changed.csv")
     return replace(
         found,
+        claims=decided,
+        headline=next((headline(claim) for claim in decided if claim.id == found.main), found.headline),
         figures=[*found.figures, known.draw_map(session.figures)],
-        robustness={claim.id: line for claim in found.claims if (line := known.line(claim)) is not None},
-        nearest={claim.id: near for claim in found.claims if (near := known.beside(claim))},
+        robustness={claim.id: line for claim in decided if (line := known.line(claim)) is not None},
+        facts={claim.id: facts for claim in decided if (facts := known.facts(claim))},
+        matrix=known.matrix(name, decided) if known.alone else None,
         searched=known.source(name),
     )
 
