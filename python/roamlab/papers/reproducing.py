@@ -68,7 +68,7 @@ def _searched(name: str, session: Session, found: Report, known: Known) -> Repor
         headline=next((headline(claim) for claim in decided if claim.id == found.main), found.headline),
         figures=[*found.figures, known.draw_map(session.figures)],
         robustness={claim.id: line for claim in decided if (line := known.line(claim)) is not None},
-        facts={claim.id: facts for claim in decided if (facts := known.facts(claim))},
+        facts={claim.id: facts for claim in decided if (facts := known.facts(name, claim))},
         matrix=known.matrix(name, decided) if known.alone else None,
         searched=known.source(name),
     )

@@ -20,7 +20,7 @@ from roamlab.papers import sentences, spaces
 from roamlab.papers.stored import code
 from roamlab.showing.matrix import Change, Matrix
 from roamlab.showing.page import Table
-from roamlab.statistics.claims import VERDICTS, Searched
+from roamlab.statistics.claims import KINDS, VERDICTS, Searched
 from roamlab.statistics.stats import Interval
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Known:
             for claim in claims
         ]
 
-    def facts(self, claim: Claim) -> dict[str, str]:
+    def facts(self, paper: str, claim: Claim) -> dict[str, str]:
         """Text of a claim's card on what the search found, by names; `claim` is one of `decide`."""
         found = claim.searched
         if found is None:
@@ -124,11 +124,14 @@ class Known:
             )
         if found.share is not None:
             told["holds in"] = _share_text(found.share)
-        on = dict.fromkeys(found.turn if claim.final == "depends" else ())
+        on = list(found.turn if claim.final == "depends" else ())
         if claim.final == "depends" or claim.verdict == "contradicted":
-            near = self.nearest.get(claim.id)
-            told["nearest setting"] = near["line"] if near else "not on record"
-            on |= dict.fromkeys(near["setting"] if near and not on else ())
+            near = self.nearest.get(claim.id, {"line": "not on record", "setting": {}})
+            out = ruled_out(paper, near["setting"])
+            told["nearest setting"] = near["line"] + (
+                f". The text rules out: {', '.join(out)}" if out else ""
+            )
+            on = on or list(near["setting"])
         said = "; ".join(f"{what}: {self.says[what]}" for what in on if what in self.says)
         return told | ({"the paper on it": said} if said else {})
 
@@ -164,15 +167,16 @@ class Known:
 
     def matrix(self, paper: str, claims: Sequence[Claim]) -> Matrix:
         """The same with marks, below the final verdicts of `claims`, which are those of `decide`."""
+        columns = [claim for kind in KINDS for claim in claims if claim.kind == kind]
         rows = [
             Change(
-                " ".join(next(iter(changed.items()), ("the default",))),
+                "".join(f"{what}: {value}" for what, value in changed.items()) or "the default, on record",
                 bool(ruled_out(paper, changed)),
-                [verdicts.get(claim.id) for claim in claims],
+                [verdicts.get(claim.id) for claim in columns],
             )
             for changed, verdicts in self.alone
         ]
-        return Matrix([(claim.id, claim.final) for claim in claims], rows, self.source(paper))
+        return Matrix([(claim.id, claim.final) for claim in columns], rows, self.source(paper))
 
     def draw_map(self, folder: Path) -> SavedFigure:
         """Of the settings with a value, the share in which a claim holds."""

@@ -46,7 +46,8 @@ def tally_bar(claims: Sequence[Claim]) -> str:
         found = [(each, of[each]) for each in FINAL_VERDICTS if of[each]]
         parts = "".join(f'<span class="{each}" style="flex:{count}"></span>' for each, count in found)
         words = " · ".join(
-            f"{'all' if count == of['claims'] > 2 else count} {verdict(each, count)}" for each, count in found
+            f"{'all' if count == of['claims'] > 2 else count}&nbsp;{verdict(each, count)}"
+            for each, count in found
         )
         bar = f'<div class="tally" aria-hidden="true">{parts}</div>' if kind == "result" else ""
         if found:

@@ -224,7 +224,7 @@ class Searched:
     @property
     def changes(self) -> str:
         """The change, for people."""
-        return ", ".join(f"{what} {value}" for what, value in self.turn.items())
+        return ", ".join(f"{what}: {value}" for what, value in self.turn.items())
 
 
 @dataclass(frozen=True)
@@ -451,9 +451,7 @@ def depends_on(claim: Claim) -> str:
     found = claim.searched
     if found is None or claim.final != "depends":
         return ""
-    return (
-        f"{claim.verdict} under the default; {found.fresh} in {found.runs} further runs under: {found.changes}"
-    )
+    return f"{claim.verdict} under the default; {found.fresh} in {found.runs} further runs under: {found.changes}"
 
 
 def remarks(claims: Sequence[Claim]) -> str:

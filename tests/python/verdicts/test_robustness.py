@@ -71,20 +71,26 @@ def test_a_contradicted_card_has_the_nearest_setting_and_what_the_paper_says(tmp
         "mblue", "contradicted under the default; holds in none", says={"queue": '"a queue" (p. 1): open; 40'}
     )
     data["claims"]["mblue.claim"]["nearest"] = near
+    bad, good, other = _decided(data, _BAD), _decided(data, _GOOD), replace(_CLAIM, id="mblue.other")
     known = robustness.Known.of(data)
-    bad = replace(_CLAIM, id="mblue.claim", measures=(_BAD,))
-    assert known.beside(bad) == {
+    assert known.facts("mblue", bad) == {
         "nearest setting": near["line"],
         "the paper on it": 'queue: "a queue" (p. 1): open; 40',
     }
-    assert known.beside(replace(bad, measures=(_GOOD,))) == {}
-    assert known.beside(replace(bad, id="mblue.other")) == {}
+    assert known.facts("mblue", good) == known.facts("mblue", other) == {}
     old = robustness.Known.of(_data("mblue", "contradicted under the default"))
-    assert old.beside(bad) == {"nearest setting": "not on record"}
+    assert old.facts("mblue", bad) == {"nearest setting": "not on record"}
     page = tmp_path / "report.html"
-    report.write(replace(_REPORT, claims=[bad], nearest={bad.id: known.beside(bad)}), page)
+    report.write(replace(_REPORT, claims=[bad], facts={bad.id: known.facts("mblue", bad)}), page)
     for said in (near["line"], "the paper on it", "&quot;a queue&quot; (p. 1)"):
         assert said in page.read_text(encoding="utf-8")
+
+
+def _decided(data: dict[str, Any], measure: Measure) -> Claim:
+    """The claim of such a search, with this measure."""
+    claim = replace(_CLAIM, id="mblue.claim", measures=(measure,))
+    (found,) = robustness.Known.of(data).decide("mblue", [claim])
+    return found
 
 
 @pytest.mark.parametrize("paper", papers.names())
@@ -205,9 +211,14 @@ def test_a_report_shows_what_one_changed_choice_does(tmp_path: Path, monkeypatch
     ]
     robustness.keep("mblue", _data("mblue", "holds under the default") | {"alone": alone}, tmp_path)
     session = papers.Session(tmp_path / "figures", tmp_path / "tables", tmp_path, 2, 1)
-    table = reproducing.reproduce("mblue", session).tables[0]
-    assert table.title.startswith("The claims when one choice changes. Robustness: from ")
-    assert table.title.endswith("by this engine.")
+    matrix = reproducing.reproduce("mblue", session).matrix
+    assert matrix is not None
+    assert matrix.source.endswith("by this engine.")
+    assert matrix.claims == [("mblue.claim", "holds")]
+    assert [(row.what, row.excluded, row.verdicts) for row in matrix.rows] == [
+        ("the default, on record", False, ["holds"]),
+        ("RTO floor: 1 s", False, ["undecided"]),
+    ]
     assert (tmp_path / "tables/one-changed.csv").read_text(encoding="utf-8").splitlines() == [
         "choice,value,claim",
         "none,the default,holds",
