@@ -212,7 +212,7 @@ class Known:
 
 
 def _searched(claim: Mapping[str, Any], drawn: int) -> Searched:
-    """What a search wrote on a claim. An older record has no shares and no turning points."""
+    """The result of a search for a claim, from its record. An older one has no shares and no turning points."""
     fresh = claim.get("fresh_runs") or {}
     share = claim.get("shares", {}).get("holds")
     return Searched(

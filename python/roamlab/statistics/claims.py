@@ -265,16 +265,8 @@ class Claim:
 
     @property
     def final(self) -> FinalVerdict:
-        """Verdict over all that the paper leaves open.
-
-        It depends if a setting that the text permits turns the verdict of the default, from "holds" to "contradicted"
-        or from another one to "holds", and fresh runs confirm it. Otherwise it is the verdict of the default; that of a
-        claim that was not searched, too.
-        """
-        found = self.searched
-        if found is None or not found.turn or found.excluded:
-            return self.verdict
-        return "depends" if found.fresh == turned(self.verdict) else self.verdict
+        """Verdict over all that the paper leaves open: see the function `final`."""
+        return final(self.verdict, self.searched)
 
     @property
     def failing(self) -> str:
@@ -362,6 +354,18 @@ def corrected(claims: Sequence[Claim]) -> list[Corrected]:
 def turned(default: Verdict) -> Verdict:
     """The verdict that a change of the default may lead to."""
     return "contradicted" if default == "holds" else "holds"
+
+
+def final(default: Verdict, searched: Searched | None) -> FinalVerdict:
+    """The verdict of a claim over all that its paper leaves open.
+
+    It depends if a setting that the text permits turns the verdict of the default, from "holds" to "contradicted" or
+    from another one to "holds", and fresh runs confirm it. Otherwise it is the verdict of the default, also for a claim
+    that was not searched.
+    """
+    if searched is None or not searched.turn or searched.excluded:
+        return default
+    return "depends" if searched.fresh == turned(default) else default
 
 
 def counts(claims: Sequence[Claim]) -> dict[Kind, dict[str, int]]:
@@ -455,7 +459,7 @@ def depends_on(claim: Claim) -> str:
 
 
 def remarks(claims: Sequence[Claim]) -> str:
-    """What the table has no room for: choices that decide, and measures that fail or do not count.
+    """Lines for which the table has no room: choices that decide, and measures that fail or do not count.
 
     Empty if there are none.
     """
