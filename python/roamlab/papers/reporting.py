@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 
 _SAID: dict[FinalVerdict, str] = {
-    "holds": "The paper's main claim holds",
-    "depends": "The paper's main claim depends on a choice that the paper leaves open",
-    "contradicted": "The paper's main claim is contradicted",
-    "undecided": "The paper's main claim is undecided",
+    "holds": "holds",
+    "depends": "depends on a choice that the paper leaves open",
+    "contradicted": "is contradicted",
+    "undecided": "is undecided",
 }
 
 
-def headline(main: Claim) -> str:
-    """The final verdict on a paper's main claim, in one sentence."""
-    return f"{_SAID[main.final]}: {main.statement}"
+def headline(claim: Claim, name: str = "The paper's main claim") -> str:
+    """The final verdict on a claim, in one sentence."""
+    return f"{name} {_SAID[claim.final]}: {claim.statement}"
 
 
 def report(

@@ -11,6 +11,7 @@ from roamlab.explorer import explorer_page as explorer
 from roamlab.papers import printed, robustness, sentences
 from roamlab.papers.reporting import headline, write_csv
 from roamlab.papers.runs import SEED
+from roamlab.papers.texts import texts
 from roamlab.running.run import simulate
 from roamlab.showing.page import Table
 from roamlab.showing.report import Link
@@ -27,12 +28,52 @@ if TYPE_CHECKING:
     from roamlab.statistics.claims import Claim
 
 
-def reproduce(name: str, session: Session) -> Report:
+def reproduce(name: str, session: Session, only: Sequence[str] = ()) -> Report:
     """Reproduce a paper, one of `papers.names()`, and add what all papers have.
 
     These are its printed numbers and ours, all comparisons adjusted for their number, and where its claims
-    hold.
+    hold. `only`: the claims to show, of `claim_ids`; none: all.
     """
+    found = _whole(name, session)
+    return _chosen(name, found, only) if only else found
+
+
+def claim_ids(name: str) -> list[str]:
+    """The IDs of a paper's claims."""
+    return list(texts(name).claims)
+
+
+def _chosen(name: str, found: Report, only: Sequence[str]) -> Report:
+    """The report with these claims, and with their figures and tables."""
+    claims = [claim for claim in found.claims if claim.id in only]
+    shows = {claim: figures for claim, figures in found.shows.items() if claim in only}
+    shown = {figure for figures in shows.values() for figure in figures}
+    figures = [figure for figure in found.figures if figure.name in shown]
+    titles = {number.ours.get("table") for number in printed.numbers(name) if number.claim in only}
+    main = next((claim for claim in claims if claim.id == found.main), claims[0])
+    own = [figure.name for figure in figures if figure.name in shows.get(main.id, ())]
+    return replace(
+        found,
+        claims=claims,
+        compared=found.claims,
+        main=main.id,
+        headline=found.headline if main.id == found.main else headline(main, f"The claim {main.id}"),
+        lead=found.lead if found.lead in own else "".join(own[:1]),
+        shows=shows,
+        figures=figures,
+        handovers=[each for each in found.handovers if each.chart.name in shown],
+        tables=[table for table in found.tables if table.title in titles],
+        numbers={claim: table for claim, table in found.numbers.items() if claim in only},
+        matrix=found.matrix.of(only) if found.matrix else None,
+        origin=[
+            *found.origin,
+            ("shown", f"{len(claims)} of {len(found.claims)} claims; all runs of the paper were made"),
+        ],
+    )
+
+
+def _whole(name: str, session: Session) -> Report:
+    """The whole report of a paper."""
     known = robustness.known(name, session.store)
     numbers = printed.numbers(name)
     found = papers.paper(name).reproduce(session)

@@ -174,7 +174,9 @@ def _row(measure: Measure, stands: Mapping[str, bool]) -> tuple[str, ...]:
 def decided(claim: Claim) -> str:
     """The measure that settles the verdict under the default, in words; with both verdicts if the claim depends."""
     told = f"{claim.deciding.what}: {_compared(claim.deciding)}"
-    return f"{depends}. Under the default {told}" if (depends := depends_on(claim)) else told
+    if depends := depends_on(claim):
+        return f"{depends[0].upper()}{depends[1:]}. By default {told}"
+    return told
 
 
 def _compared(measure: Measure) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from roamlab.base.screen import escape
@@ -37,6 +37,12 @@ class Matrix:
     rows: Sequence[Change]
     source: str
     """Origin of the verdicts, for people."""
+
+    def of(self, claims: Sequence[str]) -> Matrix:
+        """The columns of these claims."""
+        chosen = [at for at, (name, _) in enumerate(self.claims) if name in claims]
+        rows = [replace(row, verdicts=[row.verdicts[at] for at in chosen]) for row in self.rows]
+        return Matrix([self.claims[at] for at in chosen], rows, self.source)
 
 
 def html(of: Matrix, address: str = "") -> str:

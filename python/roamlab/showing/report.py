@@ -101,6 +101,8 @@ class Report:
     facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Of each claim that was searched: what it depends on, where it holds, and the paper's statement about it, by
     names."""
+    compared: Sequence[Claim] = ()
+    """All claims for whose comparisons the verdicts are corrected; empty: `claims`."""
     matrix: Matrix | None = None
     """The claims when one choice changes."""
     searched: str = ""
@@ -241,7 +243,7 @@ def _section(title: str) -> str:
 def _claims(report: Report, figures: _Figures) -> str:
     if not report.claims:
         return ""
-    stands = cards.standing(report.claims)
+    stands = cards.standing(report.compared or report.claims)
     searched = f'<p class="quiet">{page.prose(report.searched)}</p>' if report.searched else ""
     return f"{_RULE}{searched}" + "".join(
         cards.card(

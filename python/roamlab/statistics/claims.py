@@ -455,7 +455,7 @@ def depends_on(claim: Claim) -> str:
     found = claim.searched
     if found is None or claim.final != "depends":
         return ""
-    return f"{claim.verdict} under the default; {found.fresh} in {found.runs} further runs under: {found.changes}"
+    return f"{claim.verdict} under the default; {found.fresh} in {found.runs} further runs with another choice: {found.changes}"
 
 
 def remarks(claims: Sequence[Claim]) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PAGES = sorted(path.parent / "README.md" for path in Path(papers.__path__[0]).glob(f"*/{RECORD}"))
-_TABLE = re.compile(r"(?<=\n)\| claim \| default \| holds in .*?\n(?=\n)", re.DOTALL)
+_TABLE = re.compile(r"(?<=\n)\| claim \| default \| verdict \| holds in .*?\n(?=\n)", re.DOTALL)
 FIT = "fit.json"
 FIT_PAGES = [page for page in PAGES if (page.parent / FIT).exists()]
 HEADING = "## One setting for all results\n"

@@ -122,7 +122,7 @@ def test_all_that_shows_a_verdict_shows_the_final_one(tmp_path: Path) -> None:
     assert claims.tally([claim]) == "1 result: 1 depends"
     assert claims.tally([claim] * 2) == "2 results: 2 depend"
     assert claims.remarks([claim]) == (
-        "mblue.claim:\n  holds under the default; contradicted in 30 further runs under: T_B: uniform"
+        "mblue.claim:\n  holds under the default; contradicted in 30 further runs with another choice: T_B: uniform"
     )
     facts = known.facts("mblue", claim)
     assert facts == {
