@@ -265,8 +265,8 @@ class Claim:
 
     @property
     def final(self) -> FinalVerdict:
-        """Verdict over all that the paper leaves open: see the function `final`."""
-        return final(self.verdict, self.searched)
+        """Verdict over all that the paper leaves open: see the function `final`. With too few runs it is undecided."""
+        return self.verdict if self.deciding.too_few else final(self.verdict, self.searched)
 
     @property
     def failing(self) -> str:
@@ -455,7 +455,8 @@ def depends_on(claim: Claim) -> str:
     found = claim.searched
     if found is None or claim.final != "depends":
         return ""
-    return f"{claim.verdict} under the default; {found.fresh} in {found.runs} further runs with another choice: {found.changes}"
+    turned_to = f"{found.fresh} in {found.runs} further runs with another choice: {found.changes}"
+    return f"{claim.verdict} under the default; {turned_to}"
 
 
 def remarks(claims: Sequence[Claim]) -> str:

@@ -104,6 +104,12 @@ def test_a_claim_that_was_not_searched_keeps_the_measured_verdict() -> None:
     assert set(cards.MARKS) == set(claims.FINAL_VERDICTS)
 
 
+def test_too_few_runs_leave_it_undecided() -> None:
+    few = replace(_claim("undecided").measures[0], measured=stats.student([1.0, 2.0]))
+    claim = replace(_final("undecided", _OPEN, "holds"), measures=(few,))
+    assert claim.final == "undecided"
+
+
 def test_json_has_both_verdicts(tmp_path: Path) -> None:
     claims.write_json([_final("holds", _OPEN, "contradicted")], tmp_path / "claims.json")
     (found,) = json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))
