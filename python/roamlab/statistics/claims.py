@@ -266,7 +266,9 @@ class Claim:
     @property
     def final(self) -> FinalVerdict:
         """Verdict over all that the paper leaves open: see the function `final`. With too few runs it is undecided."""
-        return self.verdict if self.deciding.too_few else final(self.verdict, self.searched)
+        if self.verdict == "undecided" and self.deciding.too_few:
+            return "undecided"
+        return final(self.verdict, self.searched)
 
     @property
     def failing(self) -> str:
