@@ -126,7 +126,9 @@ def reproduced(paper: str, out: Path, store: Path, runs: int = 2) -> dict[str, d
     assert done.returncode == 0, done.stderr
     found = {claim["id"]: claim for claim in json.loads((out / "claims.json").read_text())}
     for name, claim in found.items():
-        assert claim["verdict"] in ("holds", "contradicted", "undecided")
+        assert claim["verdict_default"] in ("holds", "contradicted", "undecided")
+        assert claim["verdict"] in (claim["verdict_default"], "depends")
+        assert (claim["verdict"] == "depends") is bool(claim["depends_on"]), name
         low, high = claim["interval"]
         assert low is None or low <= claim["effect"]
         assert high is None or claim["effect"] <= high

@@ -19,8 +19,8 @@ from roamlab.papers.stored import code
 from roamlab.showing.page import Measured, Table
 from roamlab.showing.report import Assumption
 from roamlab.statistics.axes import Outcome, Setting, shortfall
-from roamlab.statistics.claims import interval_text
-from roamlab.statistics.space import alone, beside, explore, judge, turned
+from roamlab.statistics.claims import interval_text, turned
+from roamlab.statistics.space import alone, beside, explore, judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

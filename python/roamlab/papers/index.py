@@ -72,6 +72,7 @@ def _reproduce(name: str, folder: Path, store: Path, runs: int | None, threads: 
         found.robustness,
         found.searched,
         next((figure for figure in found.figures if figure.name == found.lead), None),
+        found.matrix,
     )
 
 

@@ -24,14 +24,20 @@ if TYPE_CHECKING:
     from roamlab.papers.spaces import Space
     from roamlab.showing.page import Row
     from roamlab.showing.report import Handover
-    from roamlab.statistics.claims import Claim, Verdict
+    from roamlab.statistics.claims import Claim, FinalVerdict
 
 
-_SAID: dict[Verdict, str] = {
-    "holds": "The paper's main claim holds",
-    "contradicted": "The paper's main claim is contradicted",
-    "undecided": "The paper's main claim is undecided",
+_SAID: dict[FinalVerdict, str] = {
+    "holds": "holds",
+    "depends": "depends on a choice that the paper leaves open",
+    "contradicted": "is contradicted",
+    "undecided": "is undecided",
 }
+
+
+def headline(claim: Claim, name: str = "The paper's main claim") -> str:
+    """The final verdict on a claim, in one sentence."""
+    return f"{name} {_SAID[claim.final]}: {claim.statement}"
 
 
 def report(
@@ -55,7 +61,7 @@ def report(
     return Report(
         title=of.title,
         paper=of.paper,
-        headline=f"{_SAID[main.verdict]}: {main.statement}",
+        headline=headline(main),
         main=of.main,
         lead=of.lead,
         shows=of.shows,

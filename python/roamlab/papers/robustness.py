@@ -7,24 +7,28 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from roamlab import _roamlab
 from roamlab.base import figures
 from roamlab.base.errors import BadInput
 from roamlab.base.inputs import unread
 from roamlab.base.output import write_whole
+from roamlab.papers import sentences, spaces
 from roamlab.papers.stored import code
+from roamlab.showing.matrix import Change, Matrix
 from roamlab.showing.page import Table
+from roamlab.statistics.claims import KINDS, VERDICTS, Searched
+from roamlab.statistics.stats import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from roamlab.base.figures import SavedFigure
-    from roamlab.statistics.claims import Claim
+    from roamlab.statistics.claims import Claim, Verdict
 
 KEPT = "explored"
 """In a store: the folder of what searches found, one file for each paper."""
@@ -51,11 +55,14 @@ class Known:
     """Each claim's verdict under the default, from this number of runs."""
     lines: Mapping[str, str]
     """Each claim's robustness in one line."""
+    found: Mapping[str, Searched]
+    """Of each claim the setting in which its verdict turned, and the share of the space in which it holds; the values
+    that the text rules out are not marked."""
     says: Mapping[str, str]
     """Statements of the paper about each axis."""
     nearest: Mapping[str, Mapping[str, Any]]
     """Of each claim the setting in which it comes nearest to holding, with its distance. Older records have none."""
-    alone: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]
+    alone: Sequence[tuple[Mapping[str, str], Mapping[str, Verdict]]]
     """The default (no change), then each other value of an axis alone, with the claims' verdicts. Older records have
     none; a short search has not tried all."""
 
@@ -71,6 +78,10 @@ class Known:
             {str(claim): [list(axis) for axis in shares] for claim, shares in data["map"].items()},
             {str(claim): str(each["default"]) for claim, each in data["claims"].items()},
             {str(claim): str(each["robustness"]) for claim, each in data["claims"].items()},
+            {
+                str(claim): _searched(each, int(data.get("drawn", 0)))
+                for claim, each in data["claims"].items()
+            },
             {str(what): str(text) for what, text in data.get("says", {}).items()},
             {
                 str(claim): {
@@ -83,21 +94,46 @@ class Known:
             [
                 (
                     dict(each["setting"]),
-                    {str(claim): str(each["claims"][claim]["verdict"]) for claim in data["claims"]},
+                    {str(claim): _verdict(each["claims"][claim]["verdict"]) for claim in data["claims"]},
                 )
                 for each in data.get("alone", [])
             ],
         )
 
-    def beside(self, claim: Claim) -> dict[str, str]:
-        """Text of a contradicted claim's card about the nearest setting, by its name; empty for other claims."""
-        if claim.verdict != "contradicted" or claim.id not in self.lines:
+    def decide(self, paper: str, claims: Sequence[Claim]) -> list[Claim]:
+        """The claims of a paper, each with what the search found on it, from which its final verdict is computed."""
+        return [
+            replace(claim, searched=replace(found, excluded=ruled_out(paper, found.turn)))
+            if (found := self.found.get(claim.id))
+            else claim
+            for claim in claims
+        ]
+
+    def facts(self, paper: str, claim: Claim) -> dict[str, str]:
+        """Text of a claim's card on what the search found, by names; `claim` is one of `decide`."""
+        found = claim.searched
+        if found is None:
             return {}
-        if claim.id not in self.nearest:
-            return {"nearest setting": "not on record"}
-        near = self.nearest[claim.id]
-        said = "; ".join(f"{what}: {self.says[what]}" for what in near["setting"] if what in self.says)
-        return {"nearest setting": near["line"]} | ({"the paper on it": said} if said else {})
+        told = {}
+        if claim.final == "depends":
+            told["depends on"] = found.changes
+            told["with this change"] = f"{found.fresh} in {found.runs} further runs: {found.measured}"
+        elif found.excluded:
+            told["turn that does not count"] = (
+                f"{found.changes}. The text rules out: {', '.join(found.excluded)}"
+            )
+        if found.share is not None:
+            told["holds in"] = _share_text(found.share)
+        on = list(found.turn if claim.final == "depends" else ())
+        if claim.final == "depends" or claim.verdict == "contradicted":
+            near = self.nearest.get(claim.id, {"line": "not on record", "setting": {}})
+            out = ruled_out(paper, near["setting"])
+            told["nearest setting"] = near["line"] + (
+                f". The text rules out: {', '.join(out)}" if out else ""
+            )
+            on = on or list(near["setting"])
+        said = "; ".join(f"{what}: {self.says[what]}" for what in on if what in self.says)
+        return told | ({"the paper on it": said} if said else {})
 
     def line(self, claim: Claim) -> str | None:
         """A claim's robustness with its verdict; another verdict from this number of runs is reported as theirs."""
@@ -128,6 +164,19 @@ class Known:
         names = (name.partition(".")[2] for name in self.defaults)
         title = f"The claims when one choice changes. {self.source(paper)}"
         return Table(title.replace("`", ""), ("choice", "value", *names), rows)
+
+    def matrix(self, paper: str, claims: Sequence[Claim]) -> Matrix:
+        """The same with marks, below the final verdicts of `claims`, which are those of `decide`."""
+        columns = [claim for kind in KINDS for claim in claims if claim.kind == kind]
+        rows = [
+            Change(
+                "".join(f"{what}: {value}" for what, value in changed.items()) or "the default, on record",
+                bool(ruled_out(paper, changed)),
+                [verdicts.get(claim.id) for claim in columns],
+            )
+            for changed, verdicts in self.alone
+        ]
+        return Matrix([(claim.id, claim.final) for claim in columns], rows, self.source(paper))
 
     def draw_map(self, folder: Path) -> SavedFigure:
         """Of the settings with a value, the share in which a claim holds."""
@@ -160,6 +209,40 @@ class Known:
                 "the claim in the column holds."
             )
             return figures.save(figure, folder, "map", caption)
+
+
+def _searched(claim: Mapping[str, Any], drawn: int) -> Searched:
+    """The result of a search for a claim, from its record. An older one has no shares and no turning points."""
+    fresh = claim.get("fresh_runs") or {}
+    share = claim.get("shares", {}).get("holds")
+    return Searched(
+        turn={str(what): str(value) for what, value in (claim.get("turns_under") or {}).items()},
+        fresh=_verdict(fresh["verdict"]) if fresh else None,
+        measured=str(fresh.get("measured", "")),
+        runs=int(fresh.get("runs", 0)),
+        share=Interval(float(share[0]), float(share[1]), float(share[2]), drawn) if share else None,
+    )
+
+
+def _verdict(word: str) -> Verdict:
+    """Raises `ValueError` if it is none."""
+    return VERDICTS[VERDICTS.index(cast("Verdict", word))]
+
+
+def ruled_out(paper: str, setting: Mapping[str, str]) -> tuple[str, ...]:
+    """The choices of a setting with a value that the text of the paper rules out."""
+    text = sentences.of_paper(paper) if setting else []
+    return tuple(
+        axis.what
+        for axis in (spaces.axes(paper) if text else ())
+        for at, value in enumerate(axis.values)
+        if setting.get(axis.what) == value.label and sentences.excluded(text, axis, at)
+    )
+
+
+def _share_text(share: Interval) -> str:
+    effect, low, high = (round(each * 100) for each in (share.effect, share.low, share.high))
+    return f"{effect} % ({low} … {high}) of the {share.runs} settings that were drawn at random"
 
 
 def known(paper: str, store: Path) -> Known | None:

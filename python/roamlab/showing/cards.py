@@ -9,12 +9,13 @@ from roamlab.base.quantities import with_unit
 from roamlab.base.screen import escape
 from roamlab.showing import page
 from roamlab.statistics.claims import (
+    FINAL_VERDICTS,
     KINDS,
     NOT_SEARCHED,
     TITLES,
-    VERDICTS,
     corrected,
     counts,
+    depends_on,
     interval_text,
     verb,
 )
@@ -23,28 +24,30 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from roamlab.showing.page import Table
-    from roamlab.statistics.claims import Claim, Measure, Verdict
+    from roamlab.statistics.claims import Claim, FinalVerdict, Measure, Verdict
 
 _FROM_WORST: tuple[Verdict, ...] = ("contradicted", "undecided", "holds")
-_MARKS = {"holds": "✓", "contradicted": "✗", "undecided": "?"}
+MARKS: dict[FinalVerdict, str] = {"holds": "✓", "depends": "±", "contradicted": "✗", "undecided": "?"}
+"""They tell the verdicts apart without colours."""
 _WIDTH, _HEIGHT, _MARGIN = 320.0, 26.0, 8.0
 """Of the drawing of an interval, in px."""
 
 
-def verdict(of: Verdict, count: int = 1) -> str:
+def verdict(of: FinalVerdict, count: int = 1) -> str:
     """The verdict of `count` claims as a word with a mark, which tell it apart without its colour."""
     word = verb(of, count)
-    return f'<span class="verdict {of}"><span aria-hidden="true">{_MARKS[of]}</span> {word}</span>'
+    return f'<span class="verdict {of}"><span aria-hidden="true">{MARKS[of]}</span> {word}</span>'
 
 
 def tally_bar(claims: Sequence[Claim]) -> str:
     """How many claims of each verdict: a bar of the results, and a line of words for each kind."""
     lines = []
     for kind, of in counts(claims).items():
-        found = [(each, of[each]) for each in VERDICTS if of[each]]
+        found = [(each, of[each]) for each in FINAL_VERDICTS if of[each]]
         parts = "".join(f'<span class="{each}" style="flex:{count}"></span>' for each, count in found)
         words = " · ".join(
-            f"{'all' if count == of['claims'] > 2 else count} {verdict(each, count)}" for each, count in found
+            f"{'all' if count == of['claims'] > 2 else count}&nbsp;{verdict(each, count)}"
+            for each, count in found
         )
         bar = f'<div class="tally" aria-hidden="true">{parts}</div>' if kind == "result" else ""
         if found:
@@ -60,7 +63,7 @@ def overview(claims: Sequence[Claim], robustness: Mapping[str, str] | None = Non
 
 def _links(claims: Sequence[Claim], robustness: Mapping[str, str] | None, address: str) -> str:
     lines = "".join(
-        f'<li><span class="mark {claim.verdict}" role="img" aria-label="{claim.verdict}">{_MARKS[claim.verdict]}'
+        f'<li><span class="mark {claim.final}" role="img" aria-label="{claim.final}">{MARKS[claim.final]}'
         f'</span><span><a href="{escape(address)}#{escape(claim.id)}">{escape(claim.id)}</a><br>'
         f"{escape(claim.statement)}{_told(claim, robustness)}</span></li>"
         for claim in claims
@@ -73,7 +76,8 @@ def _told(claim: Claim, robustness: Mapping[str, str] | None) -> str:
     """Text of an index about a claim in addition to its sentence."""
     if robustness is None:
         return ""
-    lines = (f"{claim.verdict}; {claim.failing or decided(claim)}", robustness.get(claim.id, NOT_SEARCHED))
+    why = depends_on(claim) or claim.failing or decided(claim)
+    lines = (f"{claim.final}; {why}", robustness.get(claim.id, NOT_SEARCHED))
     return "".join(f'<br><span class="quiet">{escape(line)}</span>' for line in lines)
 
 
@@ -86,15 +90,16 @@ def card(
 ) -> str:
     """The card of a claim.
 
-    `beside`: the paper's numbers with ours, and facts of the nearest setting. `stands`: true for each
+    `beside`: the paper's numbers with ours, and what a search found on the claim. `stands`: true for each
     comparison whose verdict is significant among all of the report.
     """
-    numbers, nearest = beside
+    numbers, searched = beside
     told = {
+        "under the default": claim.verdict if claim.final == "depends" else "",
         "decided by": f"{escape(claim.deciding.what)}{_strip(claim.deciding)}{escape(_compared(claim.deciding))}",
         "measures": _outcomes(claim),
         "robustness": escape(robustness),
-        **{name: escape(text) for name, text in nearest.items()},
+        **{name: escape(text) for name, text in searched.items()},
         "why": escape(claim.why),
     }
     shown = page.table(numbers.title, numbers.headings, numbers.rows) if numbers else ""
@@ -109,8 +114,8 @@ def card(
         f"all {count} measures and the interpretation" if count > 1 else "the measure and the interpretation"
     )
     return (
-        f'<article class="card {claim.verdict}" id="{escape(claim.id)}"><header><h3>{escape(claim.id)}</h3>'
-        f'{_kind(claim)}{verdict(claim.verdict)}</header><p class="statement">{escape(claim.statement)}</p>'
+        f'<article class="card {claim.final}" id="{escape(claim.id)}"><header><h3>{escape(claim.id)}</h3>'
+        f'{_kind(claim)}{verdict(claim.final)}</header><p class="statement">{escape(claim.statement)}</p>'
         f"{_facts(told)}{shown}{figures}{page.folded(several, measures + interpretation)}</article>"
     )
 
@@ -167,8 +172,11 @@ def _row(measure: Measure, stands: Mapping[str, bool]) -> tuple[str, ...]:
 
 
 def decided(claim: Claim) -> str:
-    """The measure that settles the verdict, in words."""
-    return f"{claim.deciding.what}: {_compared(claim.deciding)}"
+    """The measure that settles the verdict under the default, in words; with both verdicts if the claim depends."""
+    told = f"{claim.deciding.what}: {_compared(claim.deciding)}"
+    if depends := depends_on(claim):
+        return f"{depends[0].upper()}{depends[1:]}. By default {told}"
+    return told
 
 
 def _compared(measure: Measure) -> str:

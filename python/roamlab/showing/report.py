@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from roamlab.base.figures import SavedFigure
 from roamlab.base.quantities import counted
 from roamlab.base.screen import escape
-from roamlab.showing import cards, page
+from roamlab.showing import cards, matrix, page
 from roamlab.showing.chart import outcome
 from roamlab.showing.chart_svg import svg
 from roamlab.showing.page import Table
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from roamlab.showing.chart import Chart
+    from roamlab.showing.matrix import Matrix
     from roamlab.statistics.claims import Claim
 
 
@@ -97,11 +98,15 @@ class Report:
     """The paper's numbers and ours, by claim."""
     robustness: Mapping[str, str] = field(default_factory=dict)
     """Where each claim holds, in one line."""
-    nearest: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Of contradicted claims: the nearest setting in which they hold more, and the paper's statement about
-    it, by names."""
+    facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Of each claim that was searched: what it depends on, where it holds, and the paper's statement about it, by
+    names."""
+    compared: Sequence[Claim] = ()
+    """All claims for whose comparisons the verdicts are corrected; empty: `claims`."""
+    matrix: Matrix | None = None
+    """The claims when one choice changes."""
     searched: str = ""
-    """Source of that."""
+    """Source of these."""
     source: str = ""
     """The scenario, as text."""
     explorer: Link | None = None
@@ -142,11 +147,13 @@ def write(report: Report, path: Path) -> None:
     path.write_text(page.html(report.title, _body(report)), encoding="utf-8")
 
 
-_RULE = f"""<p class="quiet">A claim <b>holds</b> if the effect lies in the claimed range and its 95 % interval excludes
-the rest; it is <b>contradicted</b> if the interval excludes the claimed range; otherwise, and with fewer than {LEAST}
-runs, it is <b>undecided</b>. <b>Results</b> are what the paper found by simulation; in an <b>inventory</b> a part
-exists and follows its algorithm, which does not count as a result. In the drawings the claimed range is the grey
-ground, the measured effect the point, and its interval the line.</p>
+_RULE = f"""<p class="quiet">Under the default a claim <b>holds</b> if the effect lies in the claimed range and its 95 %
+interval excludes the rest; it is <b>contradicted</b> if the interval excludes the claimed range; otherwise, and with
+fewer than {LEAST} runs, it is <b>undecided</b>. It <b>depends</b> if another setting that the text permits turns this
+verdict, and fresh runs confirm it. A claim that was not searched has the verdict of the default.</p>
+<p class="quiet"><b>Results</b> are what the paper found by simulation; in an <b>inventory</b> a part exists and follows
+its algorithm, which does not count as a result. In the drawings the claimed range is the grey ground, the measured
+effect the point, and its interval the line.</p>
 """
 
 
@@ -194,6 +201,7 @@ def _body(report: Report) -> str:
     )
     parts = {
         "Claims": claims,
+        matrix.TITLE: matrix.html(report.matrix) if report.matrix else "",
         "What was found": "".join(_finding(each, report.explorer) for each in report.findings),
         "Message by message": charts,
         "More figures": figures.rest(),
@@ -235,13 +243,13 @@ def _section(title: str) -> str:
 def _claims(report: Report, figures: _Figures) -> str:
     if not report.claims:
         return ""
-    stands = cards.standing(report.claims)
+    stands = cards.standing(report.compared or report.claims)
     searched = f'<p class="quiet">{page.prose(report.searched)}</p>' if report.searched else ""
     return f"{_RULE}{searched}" + "".join(
         cards.card(
             claim,
             report.robustness.get(claim.id, NOT_SEARCHED),
-            (report.numbers.get(claim.id), report.nearest.get(claim.id, {})),
+            (report.numbers.get(claim.id), report.facts.get(claim.id, {})),
             figures.show(report.shows.get(claim.id, ())),
             stands[claim.id],
         )
@@ -305,11 +313,17 @@ class Chapter:
     """Source of that."""
     lead: SavedFigure | None = None
     """The figure that carries the headline."""
+    matrix: Matrix | None = None
+    """The claims when one choice changes."""
 
     @property
     def address(self) -> str:
         """Place of its report, from the index."""
         return f"{self.name}/report.html"
+
+
+def _matrix_of(chapter: Chapter) -> str:
+    return page.folded(matrix.TITLE, matrix.html(chapter.matrix, chapter.address)) if chapter.matrix else ""
 
 
 def write_index(chapters: Sequence[Chapter], path: Path, further: tuple[str, str], calibration: str) -> None:
@@ -323,8 +337,9 @@ def write_index(chapters: Sequence[Chapter], path: Path, further: tuple[str, str
         f'<h2><a href="{escape(chapter.address)}">{escape(chapter.title)}</a></h2>'
         f'<p class="statement">{escape(chapter.headline)}</p>'
         f"{page.figure(chapter.lead, number, of=chapter.name) if chapter.lead else ''}{cards.tally_bar(chapter.claims)}"
-        f'{cards.overview(chapter.claims, chapter.robustness, chapter.address)}<p class="quiet">'
-        f"{escape(chapter.paper)} {page.prose(chapter.searched)}</p>"
+        f"{cards.overview(chapter.claims, chapter.robustness, chapter.address)}"
+        f"{_matrix_of(chapter)}"
+        f'<p class="quiet">{escape(chapter.paper)} {page.prose(chapter.searched)}</p>'
         for number, chapter in enumerate(chapters, start=1)
     )
     text, address = page.prose(further[0]), escape(further[1])

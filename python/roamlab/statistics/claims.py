@@ -4,6 +4,9 @@
 * contradicted: the interval excludes the claimed range. This is a finding, not a failure;
 * undecided: the interval reaches both, or there are fewer than `LEAST` runs.
 
+These are taken under the default interpretation. The final verdict is taken over all that the paper leaves open, as far
+as a search has tried it, and has a fourth word, "depends": see `Claim.final`.
+
 Claims are of two kinds: results, which a paper found by simulation, and inventory, which states that a part
 exists and follows its algorithm. Only results are counted as reproduced or not.
 """
@@ -13,7 +16,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,9 +32,11 @@ if TYPE_CHECKING:
     from roamlab.statistics.stats import Interval
 
 Verdict = Literal["holds", "contradicted", "undecided"]
+FinalVerdict = Literal["holds", "depends", "contradicted", "undecided"]
 Kind = Literal["result", "inventory"]
 KINDS: tuple[Kind, ...] = ("result", "inventory")
 VERDICTS: tuple[Verdict, ...] = ("holds", "contradicted", "undecided")
+FINAL_VERDICTS: tuple[FinalVerdict, ...] = ("holds", "depends", "contradicted", "undecided")
 _FROM_WORST: tuple[Verdict, ...] = ("contradicted", "undecided", "holds")
 
 NOT_SEARCHED = "not searched under other settings"
@@ -200,6 +205,29 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class Searched:
+    """Result of a search of all that a paper leaves open, for one claim."""
+
+    turn: Mapping[str, str] = field(default_factory=dict)
+    """The smallest change of the default that gave another verdict: choices with their values. Empty: none did."""
+    fresh: Verdict | None = None
+    """The verdict of fresh runs with this change; `None`: none were made."""
+    measured: str = ""
+    """Result of the deciding measure in the fresh runs, for people."""
+    runs: int = 0
+    """Number of the fresh runs."""
+    excluded: tuple[str, ...] = ()
+    """The choices of `turn` with a value that the text of the paper rules out."""
+    share: Interval | None = None
+    """The share of the settings drawn at random in which the claim holds; `runs` is their number."""
+
+    @property
+    def changes(self) -> str:
+        """The change, for people."""
+        return ", ".join(f"{what}: {value}" for what, value in self.turn.items())
+
+
+@dataclass(frozen=True)
 class Claim:
     """A claim of a paper. It holds if every measure holds and is contradicted if one is."""
 
@@ -211,6 +239,8 @@ class Claim:
     why: str
     """The mechanism behind the outcome."""
     kind: Kind = "result"
+    searched: Searched | None = None
+    """Result of the search for settings with another verdict; `None`: the claim was not searched."""
 
     def __post_init__(self) -> None:
         if not self.measures:
@@ -230,8 +260,15 @@ class Claim:
 
     @property
     def verdict(self) -> Verdict:
-        """Verdict of the measurements on the claim; undecided if all of them are ties that the set-up forces."""
+        """Verdict under the default; undecided if all measures are ties that the set-up forces."""
         return self.deciding.verdict if self.counted else "undecided"
+
+    @property
+    def final(self) -> FinalVerdict:
+        """Verdict over all that the paper leaves open: see the function `final`. With too few runs it is undecided."""
+        if self.verdict == "undecided" and self.deciding.too_few:
+            return "undecided"
+        return final(self.verdict, self.searched)
 
     @property
     def failing(self) -> str:
@@ -255,12 +292,16 @@ class Claim:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON. `effect`, `unit`, `interval` and `runs` are those of the deciding measure."""
+        """For JSON. `effect`, `unit`, `interval` and `runs` are those of the deciding measure under the default."""
+        share = self.searched.share if self.searched else None
         return {
             "id": self.id,
             "kind": self.kind,
             "statement": self.statement,
-            "verdict": self.verdict,
+            "verdict": self.final,
+            "verdict_default": self.verdict,
+            "depends_on": dict(self.searched.turn) if self.searched and self.final == "depends" else None,
+            "share_holds": [share.effect, share.low, share.high] if share else None,
             **_measure_dict(self.deciding),
             "interpretation": self.interpretation,
             "why": self.why,
@@ -312,12 +353,29 @@ def corrected(claims: Sequence[Claim]) -> list[Corrected]:
     return [Corrected(*test, after) for test, after in zip(tests, adjusted, strict=True)]
 
 
+def turned(default: Verdict) -> Verdict:
+    """The verdict that a change of the default may lead to."""
+    return "contradicted" if default == "holds" else "holds"
+
+
+def final(default: Verdict, searched: Searched | None) -> FinalVerdict:
+    """The verdict of a claim over all that its paper leaves open.
+
+    It depends if a setting that the text permits turns the verdict of the default, from "holds" to "contradicted" or
+    from another one to "holds", and fresh runs confirm it. Otherwise it is the verdict of the default, also for a claim
+    that was not searched.
+    """
+    if searched is None or not searched.turn or searched.excluded:
+        return default
+    return "depends" if searched.fresh == turned(default) else default
+
+
 def counts(claims: Sequence[Claim]) -> dict[Kind, dict[str, int]]:
-    """Of results and of inventory apart: how many claims there are, and how many of each verdict."""
+    """Of results and of inventory apart: how many claims there are, and how many of each final verdict."""
     found: dict[Kind, dict[str, int]] = {}
     for kind in KINDS:
-        of = Counter(claim.verdict for claim in claims if claim.kind == kind)
-        found[kind] = {"claims": of.total(), **{verdict: of[verdict] for verdict in VERDICTS}}
+        of = Counter(claim.final for claim in claims if claim.kind == kind)
+        found[kind] = {"claims": of.total(), **{verdict: of[verdict] for verdict in FINAL_VERDICTS}}
     return found
 
 
@@ -334,12 +392,14 @@ def _outcomes(of: Mapping[str, int]) -> str:
     """How many claims have each verdict: "2 hold, 1 undecided", or "all hold"."""
     if of["claims"] > 2 and of["holds"] == of["claims"]:
         return "all hold"
-    return ", ".join(f"{of[verdict]} {verb(verdict, of[verdict])}" for verdict in VERDICTS if of[verdict])
+    return ", ".join(
+        f"{of[verdict]} {verb(verdict, of[verdict])}" for verdict in FINAL_VERDICTS if of[verdict]
+    )
 
 
-def verb(verdict: Verdict, count: int) -> str:
+def verb(verdict: FinalVerdict, count: int) -> str:
     """A verdict behind a number of claims: "1 holds", "13 hold"."""
-    return "hold" if verdict == "holds" and count != 1 else verdict
+    return verdict.removesuffix("s") if count != 1 else verdict
 
 
 def write_json(claims: Sequence[Claim], path: Path, robustness: Mapping[str, str] | None = None) -> None:
@@ -374,7 +434,7 @@ def terminal_tables(claims: Sequence[Claim]) -> list[Table]:
 def _terminal_table(kind: Kind, claims: Sequence[Claim]) -> Table:
     from rich.table import Table
 
-    colours = {"holds": "green", "contradicted": "bold red", "undecided": "yellow"}
+    colours = {"holds": "green", "depends": "magenta", "contradicted": "bold red", "undecided": "yellow"}
     table = Table(title=TITLES[kind][1].capitalize())
     for heading in ("claim", "verdict", "effect", "95 % interval", "claimed", "runs"):
         justify: Literal["left", "right"] = "right" if heading in ("effect", "runs") else "left"
@@ -383,7 +443,7 @@ def _terminal_table(kind: Kind, claims: Sequence[Claim]) -> Table:
         measure = claim.deciding
         table.add_row(
             claim.id,
-            f"[{colours[claim.verdict]}]{claim.verdict}[/]",
+            f"[{colours[claim.final]}]{claim.final}[/]",
             with_unit(f"{measure.measured.effect:.4g}", measure.unit),
             interval_text(measure.measured),
             str(measure.claimed),
@@ -392,13 +452,22 @@ def _terminal_table(kind: Kind, claims: Sequence[Claim]) -> Table:
     return table
 
 
+def depends_on(claim: Claim) -> str:
+    """The verdicts of a claim that depends: under the default, and under the smallest change. Empty for others."""
+    found = claim.searched
+    if found is None or claim.final != "depends":
+        return ""
+    turned_to = f"{found.fresh} in {found.runs} further runs with another choice: {found.changes}"
+    return f"{claim.verdict} under the default; {turned_to}"
+
+
 def remarks(claims: Sequence[Claim]) -> str:
-    """Measures for which the table has no room: those that fail, and those that do not count.
+    """Lines for which the table has no room: choices that decide, and measures that fail or do not count.
 
     Empty if there are none.
     """
     lines = []
     for claim in claims:
-        told = [*([claim.failing] if claim.failing else []), *claim.open]
+        told = [each for each in (depends_on(claim), claim.failing) if each] + claim.open
         lines += [f"{claim.id}:", *(f"  {line}" for line in told)] if told else []
     return "\n".join(lines)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from roamlab.statistics.claims import turned
 from roamlab.statistics.regression import (
     goals_of,
     margins_of,
@@ -308,11 +309,6 @@ def _leaning(axes: Sequence[Axis], tried: Tried, looked: set[Setting]) -> list[S
 def _turns(lists: Sequence[Sequence[Setting]]) -> Iterator[list[Setting]]:
     for at in range(max(map(len, lists), default=0)):
         yield [each[at] for each in lists if at < len(each)]
-
-
-def turned(default: Verdict) -> Verdict:
-    """The verdict that a change of the default may lead to."""
-    return "contradicted" if default == "holds" else "holds"
 
 
 def _turning(axes: Sequence[Axis], tried: Tried, claim: str) -> Setting | None:

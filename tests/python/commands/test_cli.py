@@ -213,6 +213,16 @@ def test_compare_trace_has_three_exit_codes(roamlab: Roamlab) -> None:
         ),
         (("reproduce", "moby-dick"), "there is no such reproduction"),
         (("reproduce", "../evil"), "there is no such reproduction"),
+        (("reproduce", "all", "--claim", "mblue.fig14"), "--claim: a claim is one of a paper"),
+        (
+            ("reproduce", "mblue", "--claim", "mblue.fig14", "--explore"),
+            "--explore: these options do not go together",
+        ),
+        (
+            ("reproduce", "mblue", "--claim", "mblue.fig14", "--claim", "mblue.fig41"),
+            "--claim mblue.fig41: mblue has no such claim\n  expected: one of: mblue.eq1, ",
+        ),
+        (("reproduce", "mblue", "--claim", "mblue.fig41"), "did you mean 'mblue.fig"),
     ],
 )
 def test_bad_input_is_a_message_and_exit_code_2(

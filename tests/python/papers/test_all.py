@@ -127,8 +127,8 @@ def test_all_papers_have_one_index(roamlab: Roamlab, planted: list[tuple[str, Se
     assert report.count("contradicted in all 200 settings") == 1
     data = json.loads(Path("out/all/index.json").read_text(encoding="utf-8"))
     assert data["counts"] == {
-        "result": {"claims": 2, "holds": 0, "contradicted": 1, "undecided": 1},
-        "inventory": {"claims": 1, "holds": 1, "contradicted": 0, "undecided": 0},
+        "result": {"claims": 2, "holds": 0, "depends": 0, "contradicted": 1, "undecided": 1},
+        "inventory": {"claims": 1, "holds": 1, "depends": 0, "contradicted": 0, "undecided": 0},
     }
     assert [(paper["paper"], paper["counts"]["result"]["claims"]) for paper in data["papers"]] == [
         ("kon", 1),

@@ -342,7 +342,8 @@ def test_reproduction_end_to_end(tmp_path: Path, papers_store: Path) -> None:
     out = tmp_path / "ipf"
     found = reproduced("ipf", out, papers_store, runs=1)
     assert list(found) == [f"ipf.{name}" for name in IDS]
-    assert found["ipf.alg"]["verdict"] == found["ipf.police"]["verdict"] == "holds"
+    assert found["ipf.alg"]["verdict_default"] == found["ipf.police"]["verdict"] == "holds"
+    assert found["ipf.alg"]["depends_on"] == {"R1: priority arrivals are samples": "yes"}
     assert found["ipf.fig15"]["verdict"] == "holds"
     assert found["ipf.arq"]["verdict"] == "undecided", "one run is too few for its means"
     results = [claim for claim in found.values() if claim["kind"] == "result"]

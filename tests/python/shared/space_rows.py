@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roamlab import papers
-from roamlab.papers.robustness import RECORD
+from roamlab.papers.robustness import RECORD, Known, ruled_out
+from roamlab.statistics.claims import final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PAGES = sorted(path.parent / "README.md" for path in Path(papers.__path__[0]).glob(f"*/{RECORD}"))
-_TABLE = re.compile(r"(?<=\n)\| claim \| default \| holds in .*?\n(?=\n)", re.DOTALL)
+_TABLE = re.compile(r"(?<=\n)\| claim \| default \| verdict \| holds in .*?\n(?=\n)", re.DOTALL)
 FIT = "fit.json"
 FIT_PAGES = [page for page in PAGES if (page.parent / FIT).exists()]
 HEADING = "## One setting for all results\n"
@@ -29,6 +31,7 @@ _SECTION = re.compile(rf"(?<=\n){HEADING}.*?\n(?=\n## )", re.DOTALL)
 _COLUMNS = (
     "claim",
     "default",
+    "verdict",
     "holds in [%]",
     "contradicted in [%]",
     "what decides [% of the margin's variance]",
@@ -37,13 +40,15 @@ _COLUMNS = (
 _MOST = 2
 
 
-def table(record: dict[str, Any]) -> str:
-    """For each claim its verdict by default, its shares of the settings drawn, what decides, and where it turns."""
+def table(paper: str, record: dict[str, Any]) -> str:
+    """For each claim its verdict by default and over all settings, its shares of the settings, and where it turns."""
+    found = Known.of(record).found
     rows = (
         _row(
             (
                 name.partition(".")[2],
                 claim["default"],
+                final(claim["default"], replace(found[name], excluded=ruled_out(paper, found[name].turn))),
                 _share(claim["shares"]["holds"]),
                 _share(claim["shares"]["contradicted"]),
                 _deciding(claim["deciding"]),
@@ -116,7 +121,7 @@ def of_page(page: Path) -> tuple[str, str]:
     """The table on a paper's page, and that of its record."""
     (stands,) = _TABLE.findall(page.read_text(encoding="utf-8"))
     record = json.loads((page.parent / RECORD).read_text(encoding="utf-8"))
-    return stands, table(record)
+    return stands, table(page.parent.name, record)
 
 
 if __name__ == "__main__":

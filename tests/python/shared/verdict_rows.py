@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 BEGIN, END = "<!-- claims.json -->\n", "<!-- /claims.json -->\n"
 HEADINGS = (
     "claim",
-    "verdict",
+    "verdict by default",
     "the measure that decides",
     "measured, with its 95 % interval",
     "claimed",
@@ -38,7 +38,7 @@ def rows(claims: Sequence[Mapping[str, Any]]) -> str:
 def _row(claim: Mapping[str, Any]) -> tuple[str, ...]:
     held = [measure["verdict"] for measure in claim["measures"]].count("holds")
     of = f", {held} of {len(claim['measures'])} measures hold" if len(claim["measures"]) > 1 else ""
-    verdict = f"**{claim['verdict']}**{of}" + (" (inventory)" if claim["kind"] == "inventory" else "")
+    verdict = f"**{claim['verdict_default']}**{of}" + (" (inventory)" if claim["kind"] == "inventory" else "")
     low, high = claim["interval"]
     interval = "" if low is None or high is None else f" ({low:.3g} … {high:.3g})"
     if claim["same_in_every_run"]:

@@ -144,8 +144,8 @@ def test_a_tie_that_the_set_up_forces_does_not_count() -> None:
 def test_results_and_inventory_are_counted_apart() -> None:
     every = [_claim(_GOOD), _claim(_BAD), replace(_claim(_GOOD), kind="inventory")]
     assert claims.counts(every) == {
-        "result": {"claims": 2, "holds": 1, "contradicted": 1, "undecided": 0},
-        "inventory": {"claims": 1, "holds": 1, "contradicted": 0, "undecided": 0},
+        "result": {"claims": 2, "holds": 1, "depends": 0, "contradicted": 1, "undecided": 0},
+        "inventory": {"claims": 1, "holds": 1, "depends": 0, "contradicted": 0, "undecided": 0},
     }
     assert claims.tally(every) == "2 results: 1 holds, 1 contradicted; 1 inventory claim: 1 holds"
     several = [each for each in every if each.kind == "inventory"] * 13

@@ -17,6 +17,7 @@ import space_rows
 from conftest import ROOT
 from roamlab import _roamlab, papers
 from roamlab.base.errors import BadInput
+from roamlab.base.figures import SavedFigure
 from roamlab.papers import printed, reproducing, robustness, spaces
 from roamlab.papers.stored import code
 from roamlab.papers.texts import texts
@@ -71,20 +72,26 @@ def test_a_contradicted_card_has_the_nearest_setting_and_what_the_paper_says(tmp
         "mblue", "contradicted under the default; holds in none", says={"queue": '"a queue" (p. 1): open; 40'}
     )
     data["claims"]["mblue.claim"]["nearest"] = near
+    bad, good, other = _decided(data, _BAD), _decided(data, _GOOD), replace(_CLAIM, id="mblue.other")
     known = robustness.Known.of(data)
-    bad = replace(_CLAIM, id="mblue.claim", measures=(_BAD,))
-    assert known.beside(bad) == {
+    assert known.facts("mblue", bad) == {
         "nearest setting": near["line"],
         "the paper on it": 'queue: "a queue" (p. 1): open; 40',
     }
-    assert known.beside(replace(bad, measures=(_GOOD,))) == {}
-    assert known.beside(replace(bad, id="mblue.other")) == {}
+    assert known.facts("mblue", good) == known.facts("mblue", other) == {}
     old = robustness.Known.of(_data("mblue", "contradicted under the default"))
-    assert old.beside(bad) == {"nearest setting": "not on record"}
+    assert old.facts("mblue", bad) == {"nearest setting": "not on record"}
     page = tmp_path / "report.html"
-    report.write(replace(_REPORT, claims=[bad], nearest={bad.id: known.beside(bad)}), page)
+    report.write(replace(_REPORT, claims=[bad], facts={bad.id: known.facts("mblue", bad)}), page)
     for said in (near["line"], "the paper on it", "&quot;a queue&quot; (p. 1)"):
         assert said in page.read_text(encoding="utf-8")
+
+
+def _decided(data: dict[str, Any], measure: Measure) -> Claim:
+    """The claim of such a search, with this measure."""
+    claim = replace(_CLAIM, id="mblue.claim", measures=(measure,))
+    (found,) = robustness.Known.of(data).decide("mblue", [claim])
+    return found
 
 
 @pytest.mark.parametrize("paper", papers.names())
@@ -205,14 +212,59 @@ def test_a_report_shows_what_one_changed_choice_does(tmp_path: Path, monkeypatch
     ]
     robustness.keep("mblue", _data("mblue", "holds under the default") | {"alone": alone}, tmp_path)
     session = papers.Session(tmp_path / "figures", tmp_path / "tables", tmp_path, 2, 1)
-    table = reproducing.reproduce("mblue", session).tables[0]
-    assert table.title.startswith("The claims when one choice changes. Robustness: from ")
-    assert table.title.endswith("by this engine.")
+    matrix = reproducing.reproduce("mblue", session).matrix
+    assert matrix is not None
+    assert matrix.source.endswith("by this engine.")
+    assert matrix.claims == [("mblue.claim", "holds")]
+    assert [(row.what, row.excluded, row.verdicts) for row in matrix.rows] == [
+        ("the default, on record", False, ["holds"]),
+        ("RTO floor: 1 s", False, ["undecided"]),
+    ]
     assert (tmp_path / "tables/one-changed.csv").read_text(encoding="utf-8").splitlines() == [
         "choice,value,claim",
         "none,the default,holds",
         "RTO floor,1 s,undecided",
     ]
+
+
+def test_chosen_claims_have_a_report_with_their_figures_and_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The correction for the number of comparisons still counts those of all claims."""
+    names = ["mblue.fig12", "mblue.fig14"]
+    claims = [replace(_CLAIM, id=name) for name in names]
+    drawn = [
+        SavedFigure("", None, tmp_path / f"{name}.svg") for name in ("fig12", "fig14", "both", "neither")
+    ]
+    for figure in drawn:
+        figure.svg.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>", encoding="utf-8")
+    made = replace(
+        _REPORT,
+        claims=claims,
+        main="mblue.fig12",
+        lead="fig12",
+        figures=drawn,
+        tables=[_TABLE, replace(_TABLE, title="Table II")],
+        shows={"mblue.fig12": ("fig12", "both"), "mblue.fig14": ("fig14", "both")},
+        headline="The paper's main claim is contradicted",
+    )
+    monkeypatch.setattr(papers.paper("mblue"), "reproduce", lambda _: made)
+    monkeypatch.setattr(printed, "numbers", lambda _: [_printed(of="mblue.fig14")])
+    session = papers.Session(tmp_path / "figures", tmp_path / "tables", tmp_path, 2, 1)
+    found = reproducing.reproduce("mblue", session, ["mblue.fig14"])
+    assert [claim.id for claim in found.claims] == ["mblue.fig14"]
+    assert [claim.id for claim in found.compared] == names
+    assert found.headline.startswith("The claim mblue.fig14 depends on a choice ")
+    assert (found.main, found.lead) == ("mblue.fig14", "fig14")
+    assert [figure.name for figure in found.figures] == ["fig14", "both"]
+    assert [table.title for table in found.tables] == ["Table I"]
+    assert found.matrix is not None
+    assert found.matrix.claims == [("mblue.fig14", "depends")], "the record of the package"
+    assert ("shown", "1 of 2 claims; all runs of the paper were made") in found.origin
+    report.write(found, tmp_path / "report.html")
+    assert "mblue.fig12" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+    whole = reproducing.reproduce("mblue", session, names)
+    assert (whole.main, whole.headline) == ("mblue.fig12", reproducing.reproduce("mblue", session).headline)
 
 
 def _claims_of(paper: str) -> list[str]:

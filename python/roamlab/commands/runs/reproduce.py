@@ -12,8 +12,11 @@ from roamlab.commands.options import FOLDER, JSON, STORE, THREADS, no_file
 from roamlab.commands.output import print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from roamlab.papers import Session
     from roamlab.showing.report import Report
+    from roamlab.statistics.claims import Claim
 
 
 def _complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
@@ -29,6 +32,13 @@ def _complete(_context: click.Context, _parameter: click.Parameter, begun: str) 
 @STORE
 @click.option("--runs", type=click.IntRange(1), help="Repetitions.  [default: the paper's]")
 @THREADS
+@click.option(
+    "--claim",
+    "only",
+    multiple=True,
+    metavar="ID",
+    help="Show this claim alone, and its figures and tables; may be repeated. All runs of the paper are made.",
+)
 @click.option(
     "--explore",
     is_flag=True,
@@ -57,6 +67,7 @@ def command(
     settings: int | None,
     blocks: int | None,
     *,
+    only: tuple[str, ...],
     explore: bool,
     fit: bool,
     as_json: bool,
@@ -75,18 +86,20 @@ def command(
     from roamlab.statistics import claims
 
     if paper == "all":
-        _check_all(explore, fit, settings, blocks)
+        _check_all(explore, fit, settings, blocks, only)
         _all(out or Path("out/all"), store, runs, threads or processors(), as_json)
         return
     _check_paper(paper)
-    mode = _mode(paper, (explore, fit, blocks), settings, apart=runs is not None and not blocks)
-    out = out or Path("out") / (f"{paper}-{mode}" if mode != "claims" else paper)
+    _check_claims(paper, only)
+    apart = bool(only) or (runs is not None and not blocks)
+    mode = _mode(paper, (explore, fit, blocks), settings, apart=apart)
+    out = out or Path("out") / (f"{paper}-{mode}" if mode != "claims" else "-".join(only) or paper)
     refuse_foreign(out, store)
     runs = runs or papers.paper(paper).RUNS
     with whole_folder(out) as draft:
         session = papers.Session(draft / "figures", draft / "tables", store, runs, threads or processors())
         if mode == "claims":
-            found = reproducing.reproduce(paper, session)
+            found = reproducing.reproduce(paper, session, only)
             claims.write_json(found.claims, draft / "claims.json", found.robustness)
         else:
             found, data, summary = _searched(paper, mode, session, settings, blocks)
@@ -100,14 +113,21 @@ def command(
         print_json({"report": page, mode: json.loads(written)})
         return
     if mode == "claims":
-        console().print(*claims.terminal_tables(found.claims))
-        if remarks := claims.remarks(found.claims):
-            say(remarks)
-        say(f"{claims.tally(found.claims)}.")
+        _tell(found.claims)
         say("Under which other interpretations of the paper each claim holds: see the report.")
     else:
         say(summary)
     say(f"report: {page}")
+
+
+def _tell(found: Sequence[Claim]) -> None:
+    """The claims on the terminal."""
+    from roamlab.statistics import claims
+
+    console().print(*claims.terminal_tables(found))
+    if remarks := claims.remarks(found):
+        say(remarks)
+    say(f"{claims.tally(found)}.")
 
 
 def _check_paper(paper: str) -> None:
@@ -124,11 +144,36 @@ def _check_paper(paper: str) -> None:
         )
 
 
-def _check_all(explore: bool, fit: bool, settings: int | None, blocks: int | None) -> None:
+def _check_claims(paper: str, only: tuple[str, ...]) -> None:
+    """Raises `BadInput` for an ID that none of the paper's claims has."""
+    from roamlab.base.errors import BadInput, did_you_mean
+    from roamlab.papers import reproducing
+
+    ids = reproducing.claim_ids(paper) if only else []
+    for name in only:
+        if name not in ids:
+            raise BadInput(
+                f"--claim {name}",
+                f"{paper} has no such claim",
+                expected=f"one of: {', '.join(ids)}",
+                remedy=did_you_mean(name, ids, f"`roamlab reproduce {paper} --claim {ids[0]}`"),
+            )
+
+
+def _check_all(
+    explore: bool, fit: bool, settings: int | None, blocks: int | None, only: tuple[str, ...]
+) -> None:
     """Raises `BadInput` for an option that needs the name of one paper."""
     from roamlab import papers
     from roamlab.base.errors import BadInput
 
+    if only:
+        raise BadInput(
+            "--claim",
+            "a claim is one of a paper",
+            expected="with it the paper's name",
+            remedy=f"`roamlab reproduce {papers.names()[0]} --claim ID`",
+        )
     if not (explore or fit or settings is not None or blocks is not None):
         return
     raise BadInput(
@@ -154,7 +199,7 @@ def _mode(
             asked[0] if asked else "--settings",
             "these options do not go together",
             expected="one of --explore, --fit and --blocks; --settings with the first two; --runs with --blocks, or "
-            "without any of them",
+            "without any of them; --claim without any of them",
             remedy=f"`roamlab reproduce {paper} --explore --settings 200`",
         )
     if not asked:
@@ -184,7 +229,6 @@ def _searched(
 def _all(out: Path, store: Path, runs: int | None, threads: int, as_json: bool) -> None:
     """All papers, into folders of their own below `out`, and an index of their claims."""
     from roamlab.papers import index
-    from roamlab.statistics import claims
 
     chapters, data = index.reproduce(out, store, runs, threads)
     every = [claim for chapter in chapters for claim in chapter.claims]
@@ -192,9 +236,6 @@ def _all(out: Path, store: Path, runs: int | None, threads: int, as_json: bool) 
     if as_json:
         print_json({"report": page, **data})
         return
-    console().print(*claims.terminal_tables(every))
-    if told := claims.remarks(every):
-        say(told)
-    say(f"{claims.tally(every)}.")
+    _tell(every)
     say(f"all schemes on one network: {index.STUDY}")
     say(f"report: {page}")
