@@ -401,13 +401,14 @@ def _bad_call(name: str, problem: str, signature: inspect.Signature, given: Mapp
         ]:
             remedy = known[0]
         else:
-            meant = _OTHER_WORDS.get(foreign[0], "")
-            otherwise = "leave it out"
+            meant, otherwise = _OTHER_WORDS.get(foreign[0], ""), "leave it out"
             if names in _DESIGNS:
                 axes = {each: value for each, value in given.items() if each not in named}
                 shown = ", ".join(f'"{each}": {_short(value)}' for each, value in axes.items())
                 before, after = {"Listed": ("[{", "}]"), "Random": ("100, {", "}")}.get(name, ("{", "}"))
                 otherwise = f"write {name}({before}{shown}{after})"
+            elif names == ["path", "value"]:
+                otherwise = 'write set("run.duration", "20 s")'
             elif "changes" in names:
                 otherwise = 'write set_all({"run.duration": "20 s"})'
             elif "design" in names:

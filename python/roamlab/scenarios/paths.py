@@ -94,9 +94,7 @@ def _position(name: str, root: Any, elements: Any, step: str, path: str) -> int:
         raise BadInput(
             f"{name}, field {path}",
             f"no element {step!r}",
-            expected="the position of a link, for links have no names"
-            if not known
-            else "a name or a position",
+            expected="a position, for these have no names" if not known else "a name or a position",
             remedy=f"write {path.replace(step, known[place] if known else str(place), 1)}",
         )
     raise _no_element(name, root, path, step, known, len(elements))
@@ -140,7 +138,13 @@ def _no_element(
 
 
 def _between(step: str, elements: Sequence[Any]) -> int | None:
-    """The position of the link or flow that a step names by its two ends, in any order and with any sign between."""
+    """The position of the link or flow that a step names by its two ends, or of the only visit of the cell that it names.
+
+    The ends have any order and any sign between them.
+    """
+    cells = [element.get("cell") if isinstance(element, dict) else None for element in elements]
+    if cells.count(step) == 1:
+        return cells.index(step)
     for place, element in enumerate(elements):
         ends = (element.get("between") or element.get("path")) if isinstance(element, dict) else None
         for one, other in (ends, ends[::-1]) if ends else ():

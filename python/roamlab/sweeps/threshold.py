@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import polars as pl
 from scipy import stats as scipy_stats
 
-from roamlab.base.calls import TEXT, called, no_attribute, public
+from roamlab.base.calls import TEXT, Kind, called, no_attribute, public
 from roamlab.base.errors import BadInput, warn
 from roamlab.base.screen import escape
 from roamlab.records.frame import Frame
@@ -152,7 +152,10 @@ def _end(tried: pl.DataFrame, row: int) -> str:
     return f"{value} {met} of {runs} runs"
 
 
-@called(scenario=None, path=TEXT, where=TEXT, between=None, step=None)
+_WHERE = Kind((str,), TEXT.expected, 'write a condition in quotes: where="flows.download.timeouts == 0"')
+
+
+@called(scenario=None, path=TEXT, where=_WHERE, between=None, step=None)
 def smallest(
     scenario: Scenario | str | Path,
     path: str,

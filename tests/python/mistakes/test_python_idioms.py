@@ -178,6 +178,12 @@ def test_a_tilde_is_the_home_folder(
         (lambda base: base.set("links.r1-core.delay", "5 ms"), r"write links\.1"),
         (lambda base: base.set("record.deliveries", False).run(seed=1).deliveries, "did not record it"),
         (lambda base: base.set("record.tcp", False).run(seed=1).tcp, "did not record it"),
+        (lambda base: base.set(duration="5 s"), r'write set\("run.duration"'),  # type: ignore[call-arg]
+        (lambda base: base.set("hosts.phone.visits.bs2.at", "8 s"), r"write hosts\.phone\.visits\.1"),
+        (
+            lambda base: rl.smallest(base, "run.duration", where=max, between=("1 s", "2 s"), step=1),
+            "timeouts == 0",
+        ),
         (lambda _: rl.load("busy-cell"), "did you mean examples/busy-cell.toml"),
         (lambda _: rl.Random(3, {"links.0.loss": {"low": 0.0, "high": 0.1, "scale": "log"}}), "has no 0"),
         (

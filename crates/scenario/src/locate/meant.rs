@@ -226,6 +226,16 @@ pub fn dotted(root: &DeTable<'_>, table: &str, name: &str) -> Option<String> {
     Some(format!("a dot separates tables, and a name has none: write `[{table}-{plain}]`"))
 }
 
+/// The header to write for an element of a list that is written as a table with a name: `[hosts.phone]`.
+pub fn listed(root: &DeTable<'_>, field: &str) -> Option<String> {
+    let (name, fields) = value(root, field)?.as_table()?.iter().next()?;
+    fields.get_ref().as_table()?;
+    Some(format!(
+        "these are a list: write `[[{field}]]` with `name = \"{}\"` in place of `[{field}.{0}]`",
+        name.get_ref()
+    ))
+}
+
 /// Text to write instead of a zero, or a number below it, that a field does not take.
 pub fn of_sign(field: &str, message: &str) -> Option<String> {
     const OUTAGE: &str = "an outage is `up = false`, and `up = true` in a later change ends it";

@@ -234,6 +234,15 @@ fn complete_unknown(root: &DeTable<'_>, help: &mut String, table: &str, field: &
     }
 }
 
+/// The header to write where a list and a table are confused.
+fn header_meant(root: &DeTable<'_>, problem: &Problem, field: &str) -> Option<String> {
+    if problem.message == "expected a list, got a table" {
+        return meant::listed(root, field);
+    }
+    (problem.help.is_empty() && field.starts_with("cells["))
+        .then(|| "write each cell as a table with its name: `[cells.bs1]`".into())
+}
+
 /// Text to write where a number of packets is expected.
 fn packets_meant(root: &DeTable<'_>, help: &str, field: &str) -> Option<String> {
     let in_bytes = || help.contains(" B in ").then(|| meant::packets(root, field)).flatten();
@@ -284,8 +293,8 @@ fn complete_help(root: &DeTable<'_>, parsed: &mut wording::ParsedError, field: &
     if let Some(kind) = wording::found_text(&error.message).and_then(|(text, _)| hint::kind(field, text)) {
         parsed.problem.help = format!("write `{{ kind = \"{kind}\" }}`, with its other fields");
     }
-    if parsed.problem.help.is_empty() && field.starts_with("cells[") {
-        parsed.problem.help = "write each cell as a table with its name: `[cells.bs1]`".into();
+    if let Some(header) = header_meant(root, &parsed.problem, field) {
+        parsed.problem.help = header;
     }
     if parsed.problem.help.is_empty() {
         let missing = matches!(parsed.part, Some(wording::Part::Missing(_)));
