@@ -94,7 +94,7 @@ def _position(name: str, root: Any, elements: Any, step: str, path: str) -> int:
         raise BadInput(
             f"{name}, field {path}",
             f"no element {step!r}",
-            expected="a position, for these have no names" if not known else "a name or a position",
+            expected="a position, because these have no names" if not known else "a name or a position",
             remedy=f"write {path.replace(step, known[place] if known else str(place), 1)}",
         )
     raise _no_element(name, root, path, step, known, len(elements))
@@ -138,7 +138,7 @@ def _no_element(
 
 
 def _between(step: str, elements: Sequence[Any]) -> int | None:
-    """The position of the link or flow that a step names by its two ends, or of the only visit of the cell that it names.
+    """The position of the link or flow that a step names by its two ends, or of the only visit of the cell in it.
 
     The ends have any order and any sign between them.
     """

@@ -162,7 +162,9 @@ def test_an_element_without_a_name_has_a_position() -> None:
         assert [link.get("loss") for link in links[:3]] == [None, 0.01, None]
     with pytest.raises(rl.BadInput, match=r"a position below 6\n  help: write links\.0, for example"):
         scenario.set("links.loss", 0.01)
-    with pytest.raises(rl.BadInput, match=r"a position, for these have no names(.|\n)*help: write links\.0"):
+    with pytest.raises(
+        rl.BadInput, match=r"a position, because these have no names(.|\n)*help: write links\.0"
+    ):
         scenario.set("links.ch-ha.loss", 0.01)
 
 
