@@ -20,7 +20,7 @@ from roamlab.papers import sentences, spaces
 from roamlab.papers.stored import code
 from roamlab.showing.matrix import Change, Matrix
 from roamlab.showing.page import Table
-from roamlab.statistics.claims import KINDS, VERDICTS, Searched
+from roamlab.statistics.claims import KINDS, VERDICTS, Searched, turned
 from roamlab.statistics.stats import Interval
 
 if TYPE_CHECKING:
@@ -122,6 +122,10 @@ class Known:
             told["turn that does not count"] = (
                 f"{found.changes}. The text rules out: {', '.join(found.excluded)}"
             )
+        if claim.final != "depends" and (alone := self._turned_alone(paper, claim)):
+            told["not confirmed by further runs"] = (
+                f"{turned(claim.verdict)} in {self.runs} runs with one of: {alone}"
+            )
         if found.share is not None:
             told["holds in"] = _share_text(found.share)
         on = list(found.turn if claim.final == "depends" else ())
@@ -134,6 +138,15 @@ class Known:
             on = on or list(near["setting"])
         said = "; ".join(f"{what}: {self.says[what]}" for what in on if what in self.says)
         return told | ({"the paper on it": said} if said else {})
+
+    def _turned_alone(self, paper: str, claim: Claim) -> str:
+        """The values that the text permits and that alone gave the other verdict on record."""
+        return ", ".join(
+            f"{what}: {value}"
+            for changed, verdicts in self.alone
+            for what, value in changed.items()
+            if verdicts.get(claim.id) == turned(claim.verdict) and not ruled_out(paper, changed)
+        )
 
     def line(self, claim: Claim) -> str | None:
         """A claim's robustness with its verdict; another verdict from this number of runs is reported as theirs."""

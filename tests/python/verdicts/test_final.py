@@ -151,6 +151,7 @@ def test_a_turn_that_the_text_rules_out_is_named() -> None:
     facts = robustness.Known.of(_record(_RULED_OUT, "holds")).facts("mblue", claim)
     assert facts["turn that does not count"] == "T_B: uniform, P_max: 0.1. The text rules out: P_max"
     assert "depends on" not in facts
+    assert facts["not confirmed by further runs"] == "holds in 8 runs with one of: T_B: uniform"
 
 
 def test_the_matrix_marks_what_changes_and_what_the_text_rules_out() -> None:

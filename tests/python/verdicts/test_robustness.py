@@ -232,7 +232,7 @@ def test_chosen_claims_have_a_report_with_their_figures_and_tables(
 ) -> None:
     """The correction for the number of comparisons still counts those of all claims."""
     names = ["mblue.fig12", "mblue.fig14"]
-    claims = [replace(_CLAIM, id=name) for name in names]
+    claims = [replace(_CLAIM, id=name, measures=(_BAD,)) for name in names]
     drawn = [
         SavedFigure("", None, tmp_path / f"{name}.svg") for name in ("fig12", "fig14", "both", "neither")
     ]
