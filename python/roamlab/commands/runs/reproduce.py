@@ -90,7 +90,7 @@ def command(
         _all(out or Path("out/all"), store, runs, threads or processors(), as_json)
         return
     _check_paper(paper)
-    _check_claims(paper, only)
+    only = _claims(paper, only)
     apart = bool(only) or (runs is not None and not blocks)
     mode = _mode(paper, (explore, fit, blocks), settings, apart=apart)
     out = out or Path("out") / (f"{paper}-{mode}" if mode != "claims" else "-".join(only) or paper)
@@ -144,13 +144,14 @@ def _check_paper(paper: str) -> None:
         )
 
 
-def _check_claims(paper: str, only: tuple[str, ...]) -> None:
-    """Raises `BadInput` for an ID that none of the paper's claims has."""
+def _claims(paper: str, only: tuple[str, ...]) -> tuple[str, ...]:
+    """The IDs of claims, which may be written without the paper's name. Raises `BadInput` for one that no claim has."""
     from roamlab.base.errors import BadInput, did_you_mean
     from roamlab.papers import reproducing
 
     ids = reproducing.claim_ids(paper) if only else []
-    for name in only:
+    whole = tuple(f"{paper}.{name}" if f"{paper}.{name}" in ids else name for name in only)
+    for name in whole:
         if name not in ids:
             raise BadInput(
                 f"--claim {name}",
@@ -158,6 +159,7 @@ def _check_claims(paper: str, only: tuple[str, ...]) -> None:
                 expected=f"one of: {', '.join(ids)}",
                 remedy=did_you_mean(name, ids, f"`roamlab reproduce {paper} --claim {ids[0]}`"),
             )
+    return whole
 
 
 def _check_all(
