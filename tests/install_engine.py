@@ -27,7 +27,8 @@ def _wheel(folder: Path) -> Path:
     files["roamlab.pth"] = f"{PACKAGES}\n".encode()
     record = f"{information.name}/RECORD"
     files[record] = "".join(f"{name},,\n" for name in [*files, record]).encode()
-    made = folder / f"{information.name.removesuffix('.dist-info')}-cp311-abi3-linux_x86_64.whl"
+    tag = files[f"{information.name}/WHEEL"].decode().split("\nTag: ")[1].split()[0]
+    made = folder / f"{information.name.removesuffix('.dist-info')}-{tag}.whl"
     with zipfile.ZipFile(made, "w") as archive:
         for name, content in files.items():
             archive.writestr(name, content)

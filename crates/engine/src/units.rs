@@ -34,10 +34,12 @@ macro_rules! quantity {
             fn from_str(text: &str) -> Result<Self, UnitError> {
                 let value = $grammar.parse(text)?;
                 let convert: fn(u64) -> Option<$type> = $from;
-                let (text, quantity) = (text.to_owned(), $grammar.quantity);
-                convert(value).ok_or(match value {
-                    0 => UnitError::Zero { text, quantity },
-                    _ => UnitError::OutOfRange { text, quantity },
+                convert(value).ok_or_else(|| {
+                    let (text, quantity) = (text.to_owned(), $grammar.quantity);
+                    match value {
+                        0 => UnitError::Zero { text, quantity },
+                        _ => UnitError::OutOfRange { text, quantity },
+                    }
                 })
             }
         }

@@ -67,15 +67,15 @@ def _without_row(words: Sequence[str]) -> BadInput:
     table, row, *_ = words
     runs = [word for word in words if not _is_name(word) or Path(word).exists()]
     named = [word for word in words if word not in runs and word not in why.WITH_CAUSES]
-    if table not in why.WITH_CAUSES and len(runs) == len(named) == 1 and named[0].isdecimal():
-        return BadInput(
-            f"why {' '.join(words)}",
-            f"{named[0]} is a number without the table that it counts in",
-            expected="RUN with --stall N, or TABLE ROW RUN",
-            remedy=f"for a stall `roamlab why {runs[0]} --stall {named[0]}`, for a row "
-            f"`roamlab why tcp {named[0]} {runs[0]}`",
-        )
     if table not in why.WITH_CAUSES and len(runs) == len(named) == 1:
+        if named[0].isdecimal():
+            return BadInput(
+                f"why {' '.join(words)}",
+                f"{named[0]} is a number without the table that it counts in",
+                expected="RUN with --stall N, or TABLE ROW RUN",
+                remedy=f"for a stall `roamlab why {runs[0]} --stall {named[0]}`, for a row "
+                f"`roamlab why tcp {named[0]} {runs[0]}`",
+            )
         return BadInput(
             f"why {' '.join(words)}",
             f"{named[0]!r} is no table whose rows have causes",

@@ -108,6 +108,7 @@ _OTHER_OPTIONS: list[tuple[tuple[str, ...], str, str]] = [
         "tables are written by `roamlab export --format csv`",
     ),
     (("--rngrun", "--RngRun", "--rng-run"), "--run", "write --run 3"),
+    (("-s",), "--seed", "did you mean '--seed'?"),
     (("--rngseed", "--RngSeed", "--rng-seed", "--random-seed"), "--seed", "write --seed 3"),
     (
         ("--jobs", "-j", "--workers", "--parallel", "--processes", "--cores", "--procs"),
@@ -283,8 +284,6 @@ def advice(option: str, ctx: click.Context, others: Mapping[str, click.Command])
         if option in options and own in (*has, _ALL):
             return text
     named = [each.make_metavar(ctx) for each in command.params if each.param_type_name == "argument"]
-    if option == "-s" and "--seed" in has:
-        return "did you mean '--seed'?"
     if option in _FILES and named:
         return f"write the name alone: roamlab {command.name} {named[0].strip('[]')}"
     if option in _WRITTEN:

@@ -49,8 +49,9 @@ class _Real(click.types.FloatParamType):
         except click.BadParameter:
             found = re.fullmatch(r"([\d.]+)\s*(s|ms|min|h)", str(value).strip())
             if self._unit == "s" and found:
-                seconds = float(found[1]) * {"s": 1, "ms": 1e-3, "min": 60, "h": 3600}[found[2]]
-                said = f"it is in s: write {seconds:g}"
+                from roamlab.records.metrics import span_s
+
+                said = f"it is in s: write {span_s(f'{found[1]} {found[2]}'):g}"
             else:
                 said = "write it without a unit, for example " + (
                     "9.5" if self._unit else "5e3, in the metric's unit"

@@ -50,9 +50,11 @@ _OF_FRAMES = (
 _OF_MANIFEST = {
     **{
         each: each
-        for each in ("seed", "run", "version", "parameters", "scenario_name", "scenario_text", "network")
+        for each in (
+            *("seed", "run", "version", "parameters", "scenario_name", "scenario_text", "network"),
+            *("schema_hash", "build_hash", "key", "live"),
+        )
     },
-    **{each: each for each in ("schema_hash", "build_hash", "key", "live")},
     "scenario": "scenario_text",
     "name": "scenario_name",
     "run_number": "run",

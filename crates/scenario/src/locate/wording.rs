@@ -105,6 +105,12 @@ pub fn of_open_text(text: &str, failed: usize) -> Option<(Range<usize>, Problem)
     None
 }
 
+/// Where the text that begins with the quote at `open` ends, if it does.
+fn closing(bytes: &[u8], open: usize, quote: u8) -> Option<usize> {
+    let is_escaped = |end: usize| quote == b'"' && bytes[end - 1] == b'\\';
+    (open + 1..bytes.len()).find(|&end| bytes[end] == quote && !is_escaped(end))
+}
+
 /// Where the text begins in a line that lacks its closing quote, and what follows, up to the next quote if there is one.
 /// The next quote has a name directly behind it, or the line has no other.
 fn open_text(line: &str) -> Option<(usize, &str)> {
@@ -114,9 +120,7 @@ fn open_text(line: &str) -> Option<(usize, &str)> {
         match byte {
             b'#' => return None,
             quote @ (b'"' | b'\'') => {
-                let escapes = |at: &usize| quote == b'"' && bytes[*at - 1] == b'\\';
-                let close = (at + 1..bytes.len()).find(|end| bytes[*end] == quote && !escapes(end));
-                let Some(close) = close else {
+                let Some(close) = closing(bytes, at, quote) else {
                     return Some(suspect.unwrap_or((at, line[at + 1..].trim_end())));
                 };
                 let content = &line[at + 1..close];
@@ -151,8 +155,7 @@ pub fn of_open_list(text: &str, failed: usize) -> Option<(usize, Problem)> {
         match bytes[at] {
             b'#' => at += text[at..].find('\n')?,
             quote @ (b'"' | b'\'') => {
-                let escapes = |end: usize| quote == b'"' && bytes[end - 1] == b'\\';
-                at = (at + 1..line_start).find(|&end| bytes[end] == quote && !escapes(end))?;
+                at = closing(&bytes[..line_start], at, quote)?;
             }
             b'[' | b'{' => open.push(at),
             b']' | b'}' => drop(open.pop()),

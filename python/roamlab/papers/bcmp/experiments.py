@@ -47,7 +47,7 @@ WALKERS: dict[str, tuple[dict[str, str], str, float]] = {
     "along the edge, in step": (_ALONG, "25", 0.0),
     "one behind the other": (_ALONG, "20", 0.5),
 }
-"""How the two hosts that move go: their plan, where the second one begins, and how much later it moves, in stays.
+"""Movement of the two hosts that move: their plan, where the second one begins, and how much later it moves, in stays.
 The first one begins at 19."""
 
 
