@@ -174,10 +174,12 @@ class Playground {
     // The film of the run before would be made of this text.
     clearTimeout(this.resting);
     const asked = ++this.run;
+    // If this run is out of date before it ends, the next one has the new shadow.
+    if (!keep) this.begins = asked;
     const busy = setTimeout(() => this.busy(0), 300);
     try {
       const made = await this.runner.ask({ ask: "run", ...this.state }, { progress: (share) => this.busy(share) });
-      this.show(made, keep);
+      this.show(made, asked);
       // A control that has moved since stays where it is.
       if (touched === this.touched) await this.offerControls(asked);
       this.took(at, made);
@@ -212,7 +214,9 @@ class Playground {
     if (asked === this.run) this.controls.show(controls.filter((_, place) => fits[place]));
   }
 
-  show({ facts, tables, echo, warnings }, keep) {
+  show({ facts, tables, echo, warnings }, asked) {
+    const keep = asked < this.begins;
+    if (!keep) this.begins = Infinity;
     this.echo = echo;
     this.names = [...facts.nodes, ...Object.keys(echo.cells), ...echo.links.flatMap((link) => link.between)].filter((name, at, all) => all.indexOf(name) === at);
     this.find("headline").replaceChildren(...whole(facts.headline));

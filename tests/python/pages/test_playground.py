@@ -158,6 +158,23 @@ def test_numbers_show_progress_where_the_sentence_stays(browser: Browser) -> Non
         assert re.search(r"\([+\u2212][\d.]+\)", page.inner_text("#figures"))
 
 
+def test_a_run_that_is_never_shown_hands_its_comparison_on(browser: Browser) -> None:
+    """The first run of a step waits behind another question and is replaced by the second, which keeps the shadow."""
+    with shown(browser, PAGE) as page:
+        settled(page)
+        before = page.inner_text("#figures")
+        assert "(" not in before
+        page.evaluate("""() => {
+            const { editor, runner } = playground;
+            editor.set(editor.text.replace('limit = "4 pkt"', 'limit = "8 pkt"'));
+            runner.ask({ ask: "fits", text: editor.text, files: [], choices: [] });
+            playground.make();
+            playground.make({ keep: true });
+        }""")
+        until(page, "before => document.getElementById('figures').innerText !== before", arg=before)
+        assert re.search(r"\([+\u2212][\d.]+\)", page.inner_text("#figures"))
+
+
 def test_remedies_are_tried_and_used(browser: Browser) -> None:
     """The page finds what the command line does: a larger buffer; its text then has it, and the stall is gone."""
     (told,) = explaining.explain(
