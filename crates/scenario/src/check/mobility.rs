@@ -139,7 +139,7 @@ fn check_nested(
 pub(super) fn problem(table: &str, Refusal { field, elsewhere, message, help }: Refusal) -> Problem {
     let field = if elsewhere { field } else { format!("{table}.{field}") };
     match help {
-        None => Problem::told(field, &message),
+        None => Problem::from_text(field, &message),
         Some(Help::Text(text)) => Problem::at(field, message).help(text),
         Some(Help::OneOf { wanted, names }) => {
             Problem::at(field, message).help(known_value(&wanted, names.iter().map(String::as_str)))
