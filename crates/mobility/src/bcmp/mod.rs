@@ -60,7 +60,7 @@
 //! the care-of address and takes packets out of the home agent's tunnel, as a foreign agent does.
 //!
 //! ASSUMPTION: the session's sequence number is the host's clock, and so newer in a later session too. A message that
-//! is older than the last news of a host has no effect.
+//! is older than the latest state known of a host has no effect.
 //!
 //! ASSUMPTION: layer 2 notifies the host of a coming handover, and the host prepares it; the share of wrong, missing
 //! and false ones is a parameter.

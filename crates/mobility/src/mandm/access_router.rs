@@ -1,7 +1,7 @@
 //! The base station: joins the tree for present and expected hosts, keeps their packets, and prunes.
 //!
 //! Without a buffer a candidate has no route to the host: copies end here until it attaches. An attach of a host that
-//! layer 2 does not have here, and messages older than the last news of the host, have no effect.
+//! layer 2 does not have here, and messages older than the latest state known of the host, have no effect.
 
 use super::graft::Graft;
 use super::{Action, Input, Kind, Message, Params, Phase};

@@ -34,6 +34,6 @@ crate::messages! {
         trigger = 48;
     /// New base station → previous one: the host is here, and I am on the tree.
     Moved "moved" size
-        /// The news that the host has moved.
+        /// The host has moved.
         moved = 40;
 }
