@@ -12,8 +12,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
-from roamlab.papers.exploring import Decider, outcome
 from roamlab.papers.reporting import search_report
+from roamlab.papers.settings import Decider, outcome
 from roamlab.papers.stored import code
 from roamlab.showing.page import Table
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from roamlab.papers import sentences
 from roamlab.statistics.axes import Axis, Value
 from roamlab.statistics.claims import too_few
 from roamlab.statistics.stats import LEAST
@@ -43,6 +44,10 @@ class Space(Generic[R]):
     """The same for claims that few of the axes touch: they are decided in the settings tried, and do not steer."""
     few: int | None = None
     """Runs of each experiment for these, if not `runs`: some vary little."""
+    beside_drawn: int | None = None
+    """They are decided in this number of the settings drawn, if not in all: where they cost more than the others."""
+    settings: int = 200
+    """Settings that a search tries unless another number is asked for: of a search of 20 minutes on two cores."""
     whole: Callable[[Batch, range], Callable[[], Sequence[Claim]]] | None = None
     """All claims under the default as the reproduction decides them, with all its points, from the runs with these
     numbers. Without it, what `ask` and `beside` decide."""
@@ -65,14 +70,24 @@ class Space(Generic[R]):
 def axes(paper: str) -> tuple[Axis, ...]:
     """The axes of a paper, from `axes.toml` in its package: a list `axis`, each with the fields of an `Axis`.
 
-    A value is `[label, value, weight]`, in which the label may replace the value, and 1 is the weight if
-    there is none; or a table of these, which without `value` is `None`. Lists are tuples.
+    Values that `sentences.toml` rules out are marked. A value is `[label, value, weight]`, in which the label may
+    replace the value, and 1 is the weight if there is none; or a table of these, which without `value` is `None`.
+    Lists are tuples.
     """
     data = (files("roamlab.papers") / paper / AXES).read_text(encoding="utf-8")
+    of = sentences.of_paper(paper)
     return tuple(
-        Axis(axis["field"], axis["what"], tuple(map(_value, axis["values"])), axis["source"])
+        _marked(Axis(axis["field"], axis["what"], tuple(map(_value, axis["values"])), axis["source"]), of)
         for axis in tomllib.loads(data)["axis"]
     )
+
+
+def _marked(axis: Axis, of: Sequence[sentences.Sentence]) -> Axis:
+    """The axis with the values marked that the text rules out."""
+    values = (
+        replace(value, ruled_out=sentences.excluded(of, axis, at)) for at, value in enumerate(axis.values)
+    )
+    return replace(axis, values=tuple(values))
 
 
 def _value(entry: list[Any] | dict[str, Any]) -> Value:

@@ -13,7 +13,7 @@ import pytest
 
 from roamlab import papers
 from roamlab.papers import blocks, fitting
-from roamlab.papers.exploring import Decider, everywhere, report, search
+from roamlab.papers.exploring import behaviour, report
 from roamlab.papers.records import reads
 from roamlab.papers.robustness import Known, keep
 from roamlab.papers.runs import Batch, draws
@@ -92,7 +92,7 @@ def _session(folder: Path) -> papers.Session:
 
 
 def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path: Path) -> None:
-    page, data = report(SPACE, _session(tmp_path), 12)
+    page, data, _ = report(SPACE, _session(tmp_path), 12)
     claim = data["claims"]["planted.loss"]
     turned = sum(each["claims"]["planted.loss"]["verdict"] == "holds" for each in data["tried"])
     assert turned > 1
@@ -158,8 +158,8 @@ def _beside(batch: Batch, interpretation: Interpretation, runs: range) -> Callab
 
 
 def test_a_claim_beside_is_decided_where_the_search_went(tmp_path: Path) -> None:
-    _, alone = report(SPACE, _session(tmp_path), 12)
-    _, data = report(replace(SPACE, beside=_beside, few=1), _session(tmp_path), 12)
+    _, alone, _ = report(SPACE, _session(tmp_path), 12)
+    _, data, _ = report(replace(SPACE, beside=_beside, few=1), _session(tmp_path), 12)
     assert [each["setting"] for each in data["tried"]] == [each["setting"] for each in alone["tried"]]
     assert data["claims"]["planted.loss"] == alone["claims"]["planted.loss"]
     for each in data["tried"]:
@@ -184,7 +184,7 @@ def test_a_claim_beside_is_decided_where_the_search_went(tmp_path: Path) -> None
 def test_an_interrupted_search_goes_on_and_ends_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, whole = report(SPACE, _session(tmp_path / "whole"), 12)
+    _, whole, _ = report(SPACE, _session(tmp_path / "whole"), 12)
     resumed = _session(tmp_path / "resumed")
     with monkeypatch.context() as cut:
         cut.setattr("roamlab.papers.robustness.Known.draw_map", lambda *_: pytest.fail("interrupted"))
@@ -194,7 +194,7 @@ def test_an_interrupted_search_goes_on_and_ends_alike(
         stop.setattr(
             "roamlab.papers.runs.measure", lambda jobs, *_: pytest.fail("made again") if jobs else None
         )
-        _, again = report(SPACE, resumed, 12)
+        _, again, _ = report(SPACE, resumed, 12)
     assert again == whole
 
 
