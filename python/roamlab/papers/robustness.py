@@ -32,12 +32,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-KEPT = "explored"
-"""In a store: the folder of what searches found, with one for each paper."""
-RECORD = "explored.json"
-"""In a paper's package, and in its folder of a store: the same."""
-FIT = "fit.json"
-"""Beside it: the one setting under which most results hold."""
+KEPT, FIT = "explored", "fit"
+"""In a store: the folders of what searches found, one file for each paper: all, and the setting that fits most."""
+RECORD = f"{KEPT}.json"
+"""In a paper's package: the first of these. The other may be there too."""
 
 
 @dataclass(frozen=True)
@@ -282,13 +280,17 @@ def known(paper: str, store: Path) -> Known | None:
     From the store if a search by this engine and this code left it there, else from the package's record. Raises
     `BadInput` if the store has something else there.
     """
-    return _known(paper, store, RECORD, Known.of, lambda found: (found.engine, found.code))
+    return _known(paper, store, KEPT, Known.of, lambda found: (found.engine, found.code))
 
 
 def fitted(paper: str, store: Path) -> Table | None:
     """The one setting under which most of a paper's results hold, on record in the same places, or `None`."""
-    found = _known(paper, store, FIT, dict, lambda found: (found["engine"], found["code"]))
-    return fitting.claims_table(found) if found else None
+    found = _known(paper, store, FIT, _fit, lambda found: found[:2])
+    return found[2] if found else None
+
+
+def _fit(data: Mapping[str, Any]) -> tuple[str, str, Table]:
+    return str(data["engine"]), str(data["code"]), fitting.claims_table(data)
 
 
 def _known(
@@ -298,12 +300,12 @@ def _known(
     read: Callable[[Any], T],
     made_by: Callable[[T], tuple[str, str]],
 ) -> T | None:
-    kept = store / KEPT / paper / name
+    kept = store / name / f"{paper}.json"
     if kept.exists():
         found = _read(kept, read)
         if made_by(found) == (_roamlab.build_hash(), code(f"roamlab.papers.{paper}.space")):
             return found
-    shipped = files("roamlab.papers") / paper / name
+    shipped = files("roamlab.papers") / paper / f"{name}.json"
     return read(json.loads(shipped.read_text(encoding="utf-8"))) if shipped.is_file() else None
 
 
@@ -321,7 +323,7 @@ def _read(kept: Path, read: Callable[[Any], T]) -> T:
 
 def keep(paper: str, name: str, data: Mapping[str, Any], store: Path) -> None:
     """Keep the result of a search in the store, except the single settings; `name`: that of its record."""
-    path = store / KEPT / paper / f"{name}.json"
+    path = store / name / f"{paper}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, text({part: of for part, of in data.items() if part != "tried"}).encode())
 
