@@ -180,7 +180,8 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
     plan = planned(space, session, budget)
     say(f"budget: {', '.join(f'{what} {count}' for what, count in plan.items())}", err=True)
     found, confirmed = search(space, session, budget)
-    data = made(space, session) | {"budget": plan} | _data(space, found, confirmed)
+    by = _made(space, session)
+    data = by | {"budget": plan} | _data(space, found, confirmed)
     fitted = fitting.fit(Decider(space, session), found, round(budget * FURTHER))
     page = search_report(
         space,
@@ -206,10 +207,10 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
             for axis in space.axes
         ],
     )
-    return page, data, made(space, session) | fitting.data(fitted)
+    return page, data, by | fitting.data(fitted)
 
 
-def made(space: Space[Any], session: Session) -> dict[str, str]:
+def _made(space: Space[Any], session: Session) -> dict[str, str]:
     """What made a record: the engine, its behaviour in the paper's runs, and the code of the claims."""
     return {
         "engine": _roamlab.build_hash(),

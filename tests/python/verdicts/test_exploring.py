@@ -155,9 +155,9 @@ def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path
 
 
 def _beside(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
-    assert list(runs) in ([0], list(range(11, 17))), (
-        "few runs of each setting, and fresh ones where a verdict turns"
-    )
+    # A setting of the search, the default, a fresh look at a turn; settings of the fit, a closer and a fresh look at one.
+    search, fit = ([0], [*range(6)], [*range(11, 17)]), ([*range(5)], [*range(5, 11)], [*range(17, 23)])
+    assert list(runs) in (*search, *fit)
     found = batch.each({"only": (_scenario(interpretation), runs)}, lost)
 
     def decide() -> list[Claim]:
