@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from roamlab.statistics.claims import Claim
     from roamlab.statistics.space import Explored, Robustness
 
-_STARTS = 12
-"""The best settings of the exploration in which claims are decided that did not steer it."""
 _LOOKED = 3
 """The best settings that are compared again, and with the default, on runs that did not choose them."""
 
@@ -62,22 +60,20 @@ class Fit:
 def fit(decider: Decider, explored: Explored, budget: int) -> Fit:
     """Continue a search where most results hold together, and examine the best setting with fresh runs.
 
-    The setting is chosen from the runs of the search and of the closer look. What is reported of it comes from runs
+    The claims that do not steer a search are decided in the best few. The setting is chosen from the runs of the search
+    and of the closer look. What is reported of it comes from runs
     that neither had. It has no value that the text rules out.
     """
     space, default = decider.space, decider.default
     runs, closer, _, fresh = decider.blocks
     results = [claim.id for claim in decider.whole(decider.of_default) if claim.kind == "result"]
-    decided = {setting: of for setting, of in explored.tried.items() if of.keys() >= set(results)}
     steering = [name for name in results if all(name in of for of in explored.tried.values())]
-    best = [each for each in ranked(explored.tried, steering)[:_STARTS] if each not in decided]
-    decided |= _every(decider, best, runs)
 
     def evaluate(settings: Sequence[Setting]) -> Sequence[Mapping[str, Outcome]]:
-        return list(_every(decider, settings, runs).values())
+        return list(map(outcomes, decider.claims(settings, runs, space.ask)))
 
-    tried = climb(space.axes, evaluate, decided, results, budget, decider.progress("fitted", budget))
-    best = list(dict.fromkeys([*ranked(tried, results)[:_LOOKED], default]))
+    tried = climb(space.axes, evaluate, explored.tried, steering, budget, decider.progress("fitted", budget))
+    best = list(dict.fromkeys([*ranked(tried, steering)[:_LOOKED], default]))
     again = _every(decider, best, closer)
     chosen = ranked(again, results)[0]
     under_fit, under_default = decider.every([chosen, default], fresh)
@@ -89,10 +85,10 @@ def fit(decider: Decider, explored: Explored, budget: int) -> Fit:
     ]
     together = [{name for name in results if name in of and of[name].verdict == "holds"} for of in every]
     held = set[str]().union(*together)
-    robust = judge(space.axes, explored.tried | tried | again, explored.drawn)
+    robust = judge(space.axes, tried | again, explored.drawn)
     return Fit(
         space,
-        len(explored.tried | tried),
+        len(tried),
         chosen,
         under_fit,
         under_default,

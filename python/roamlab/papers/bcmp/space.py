@@ -46,9 +46,9 @@ SPACE = Space(
     axes("bcmp"),
     ask,
     runs=LEAST,
-    confirm=8,
+    confirm=6,
     beside=beside,
-    beside_drawn=10,
-    settings=100,
+    beside_drawn=5,
+    settings=60,
     whole=whole,
 )
