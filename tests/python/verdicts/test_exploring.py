@@ -155,7 +155,7 @@ def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path
 
 
 def _beside(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
-    # A setting of the search, the default, a fresh look at a turn; a closer look and a fresh one at settings of the fit.
+    # A setting of the search, the default, fresh runs at a turn; a closer look and fresh runs at settings of the fit.
     assert list(runs) in ([0], [*range(6)], [*range(11, 17)], [*range(5, 11)], [*range(17, 23)])
     found = batch.each({"only": (_scenario(interpretation), runs)}, lost)
 
