@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
 from roamlab.papers.reporting import search_report
-from roamlab.papers.settings import Decider, outcome
+from roamlab.papers.spaces import Decider, outcome
 from roamlab.papers.stored import code
 from roamlab.showing.page import Table
 

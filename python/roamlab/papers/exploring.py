@@ -16,7 +16,7 @@ from roamlab.papers import fitting, sentences
 from roamlab.papers.reporting import search_report, table_of
 from roamlab.papers.robustness import Known
 from roamlab.papers.runs import Batch
-from roamlab.papers.settings import Decider, labels, near, outcomes
+from roamlab.papers.spaces import Decider, labels, near, outcomes
 from roamlab.papers.stored import code
 from roamlab.showing.page import Measured, Table
 from roamlab.showing.report import Assumption
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from roamlab.papers import Session
-    from roamlab.papers.settings import Ask
-    from roamlab.papers.spaces import Space
+    from roamlab.papers.spaces import Ask, Space
     from roamlab.showing.report import Report
     from roamlab.statistics.axes import Axis, Outcome, Setting
     from roamlab.statistics.claims import Verdict
@@ -211,7 +210,7 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
 
 
 def _made(space: Space[Any], session: Session) -> dict[str, str]:
-    """What made a record: the engine, its behaviour in the paper's runs, and the code of the claims."""
+    """Origin of a record: the engine, its behaviour in the paper's runs, and the code of the claims."""
     return {
         "engine": _roamlab.build_hash(),
         "behaviour": behaviour(space, session.threads),
@@ -222,7 +221,7 @@ def _made(space: Space[Any], session: Session) -> dict[str, str]:
 def behaviour(space: Space[Any], threads: int) -> str:
     """One number for what the engine does in the paper's experiments: all that the measures read of run 0.
 
-    It is the same for each build of an engine that behaves alike.
+    Builds of the engine with the same behaviour have the same number.
     """
     batch = Batch()
     space.ask(batch, space.default, range(1))

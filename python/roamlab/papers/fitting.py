@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from roamlab.papers import sentences
-from roamlab.papers.settings import near, outcome, outcomes
+from roamlab.papers.spaces import near, outcome, outcomes
 from roamlab.showing.page import Table
 from roamlab.statistics.fit import climb, ranked
 from roamlab.statistics.space import changes, judge
@@ -15,8 +15,7 @@ from roamlab.statistics.space import changes, judge
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from roamlab.papers.settings import Decider
-    from roamlab.papers.spaces import Space
+    from roamlab.papers.spaces import Decider, Space
     from roamlab.statistics.axes import Outcome, Setting, Tried
     from roamlab.statistics.claims import Claim
     from roamlab.statistics.space import Explored, Robustness

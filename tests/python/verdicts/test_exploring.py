@@ -128,6 +128,13 @@ def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path
     # Each single value that turned it has fresh runs.
     assert claim["turns"] == [{"setting": {"queue": "8"}, "fresh_runs": claim["fresh_runs"]}]
     assert data["map"]["planted.loss"][0][0] == 0.0
+    assert page.headline.endswith("1 turns: planted.loss.")
+    assert told in [row[1] for row in page.tables[0].rows]
+
+
+def test_a_search_is_kept_and_shows_single_values(tmp_path: Path) -> None:
+    _, data, _ = report(SPACE, _session(tmp_path), 12)
+    told = data["claims"]["planted.loss"]["robustness"]
     keep("planted", "explored", data, tmp_path)
     kept = json.loads((tmp_path / "explored" / "planted.json").read_text(encoding="utf-8"))
     known = Known.of(kept)
@@ -150,8 +157,6 @@ def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path
         each["claims"]["planted.loss"] for each in data["tried"] if each["setting"] == {"queue": "8"}
     )
     assert Known.of({name: of for name, of in kept.items() if name != "alone"}).alone == [], "an older record"
-    assert page.headline.endswith("1 turns: planted.loss.")
-    assert told in [row[1] for row in page.tables[0].rows]
 
 
 def _beside(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
