@@ -33,7 +33,7 @@ RECORD = "blocks.json"
 
 def report(space: Space[Any], session: Session, blocks: int) -> tuple[Report, dict[str, Any]]:
     """Decide all claims of the space under the default in disjoint blocks of `session.runs` runs each."""
-    decider = Decider(space, session)
+    decider = Decider(space, session.store, session.threads, session.runs)
     found: dict[str, list[tuple[str, str]]] = {}
     for block in range(blocks):
         numbers = range(block * session.runs, (block + 1) * session.runs)

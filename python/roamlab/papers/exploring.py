@@ -63,7 +63,9 @@ def planned(space: Space[Any], session: Session, settings: int) -> dict[str, int
         "settings": settings,
         "of these single values": sum(singles),
         "single values that the text rules out": len(singles) - sum(singles),
-        "runs under the default": len(Decider(space, session).of_default),
+        "runs under the default": len(
+            Decider(space, session.store, session.threads, session.runs).of_default
+        ),
         "runs under a single value": space.confirm,
         "runs under another setting": space.runs,
         "single values with fresh runs at most": sum(singles),
@@ -81,7 +83,7 @@ def search(
 
     These are at every single value that turned a claim, and then at the smallest change of each claim that has none.
     """
-    decider = Decider(space, session)
+    decider = Decider(space, session.store, session.threads, session.runs)
     runs, closer, *_ = decider.blocks
     (steering,) = decider.claims([decider.default], runs, space.ask)
     names = {claim.id for claim in steering}
@@ -181,7 +183,9 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
     found, confirmed = search(space, session, budget)
     by = _made(space, session)
     data = by | {"budget": plan} | _data(space, found, confirmed)
-    fitted = fitting.fit(Decider(space, session), found, round(budget * FURTHER))
+    fitted = fitting.fit(
+        Decider(space, session.store, session.threads, session.runs), found, round(budget * FURTHER)
+    )
     page = search_report(
         space,
         session,

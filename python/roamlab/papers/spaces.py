@@ -19,8 +19,8 @@ from roamlab.statistics.stats import LEAST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
-    from roamlab.papers import Session
     from roamlab.statistics.claims import Claim, Measure, Verdict
     from roamlab.statistics.space import Robustness
 
@@ -153,7 +153,10 @@ class Decider:
     """Decides a paper's claims under settings. Equal runs are made once, and found in the store again."""
 
     space: Space[Any]
-    session: Session
+    store: Path
+    threads: int
+    page_runs: int
+    """Runs of each experiment of the reproduction."""
 
     @property
     def blocks(self) -> tuple[range, range, range, range]:
@@ -173,13 +176,13 @@ class Decider:
     @property
     def of_default(self) -> range:
         """Numbers of the runs that decide under the default: those of the paper's reproduction."""
-        return range(max(self.session.runs, self.space.confirm))
+        return range(max(self.page_runs, self.space.confirm))
 
     def claims(self, settings: Sequence[Setting], numbers: range, ask: Ask) -> list[list[Claim]]:
         """Those that `ask` decides, under each setting, from the runs with these numbers."""
         batch = Batch()
         decide = [ask(batch, self.space.interpretation(setting), numbers) for setting in settings]
-        batch.make(self.session.store, self.session.threads, say_found=False)
+        batch.make(self.store, self.threads, say_found=False)
         return [list(each()) for each in decide]
 
     def every(self, settings: Sequence[Setting], numbers: range) -> list[list[Claim]]:
@@ -197,7 +200,7 @@ class Decider:
             return found
         batch = Batch()
         decide = self.space.whole(batch, numbers)
-        batch.make(self.session.store, self.session.threads, say_found=False)
+        batch.make(self.store, self.threads, say_found=False)
         return list(decide())
 
     def progress(self, what: str, budget: int) -> Callable[[int], None]:
