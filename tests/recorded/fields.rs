@@ -80,6 +80,7 @@ const LEFT_OUT: &[&str] = &[
     "sysctls",
     "rates",
     "anchors",
+    "authentication",
     "foreign",
     "burst",
     "profile",

@@ -6,7 +6,7 @@
 //! then old and new at the same time. ASSUMPTION: the papers do not treat that case. The detour cannot end for lack of
 //! packets there, because they continue to arrive at this agent; it ends the hold time after the move.
 //!
-//! An agent that keeps copies (\[ipf\] II.A) forwards all that it has when it hears of the departure, also those that
+//! An agent that keeps copies (\[ipf\] II.A) forwards all that it has when it is notified of the departure, also those that
 //! the host has received: it does not know which. Within one agent they go to the new base station; no paper treats that.
 //!
 //! ASSUMPTION: a reply to any request of a host that is pending counts, and an acceptance even behind the time-out that

@@ -238,7 +238,7 @@ pub struct BufferParams {
     /// The new base station accepts buffered packets only while the average queue of its RED or M-RED before the air is
     /// below this. Its agent puts the answer into the option field of the binding update that ipf section III
     /// describes, and the old agent forwards nothing where it is refused. Absent: there is no such field, and the old
-    /// agent always forwards. ASSUMPTION: ipf says "approaches the threshold TH_max", and gives no number.
+    /// agent always forwards. ASSUMPTION: ipf has "approaches the threshold TH_max", and gives no number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forward_below: Option<Packets>,
 }

@@ -95,7 +95,7 @@ impl HostBuffer {
         self.packets.push_back(Held { since: cx.now, packet });
     }
 
-    /// Why its packets are lost when nobody wants them any more: copies of what was sent lose nothing.
+    /// The reason of the loss when the buffer is discarded: copies of packets that were sent lose no data.
     pub fn reason_to_discard(&self) -> DropReason {
         match (self.mode, self.shape.keeps) {
             (Mode::Attached, Keeps::Sent) => DropReason::CopyReleased,

@@ -63,7 +63,7 @@ fn missing_and_twice(record: &Record) -> (usize, usize) {
 
 #[test]
 fn a_foreign_agent_forwards_the_last_packets_whether_the_host_has_them_or_not() {
-    // The old agent hears of the handoff after T_loss, 63 ms. It is 4 ms from the host: the last 67 probes, or 68 with
+    // The old agent is notified of the handoff after T_loss, 63 ms. It is 4 ms from the host: the last 67 probes, or 68 with
     // their transmission, have not arrived.
     for limit in [20, 100] {
         let record = handoff(&format!("at = \"foreign-agent\", limit = \"{limit} pkt\","));

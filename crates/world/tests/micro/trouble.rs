@@ -17,7 +17,12 @@ const NO_GAP: &str = "kind = \"hard\"\nin_flight_at_break = \"lost\"";
 const OVERLAP: &str = "kind = \"soft\"\noverlap = \"150 ms\"";
 const ALL: &str = "kind = \"soft\"\noverlap = \"150 ms\"\nuplink = \"all\"";
 
-pub const MANDM: [Variant; 9] = [
+pub const MANDM: [Variant; 10] = [
+    Variant(
+        "authentication",
+        "kind = \"mandm\"\ntrigger = { by = \"source\" }\nauthentication = { server = \"r2\" }",
+        GAP,
+    ),
     Variant("reactive", "kind = \"mandm\"", NO_GAP),
     Variant(
         "no buffer",
@@ -114,7 +119,8 @@ macro_rules! bcmp_anchors {
     };
 }
 
-pub const BCMP: [Variant; 11] = [
+pub const BCMP: [Variant; 12] = [
+    Variant("authentication", bcmp_anchors!("authentication = { server = \"gw\" }"), GAP),
     Variant("unplanned", "kind = \"bcmp\"", NO_GAP),
     Variant("no forwarding", "kind = \"bcmp\"\nforward_after_notify = false", GAP),
     Variant("unplanned, buffer", "kind = \"bcmp\"\nbuffer = { at = \"old\" }", GAP),
