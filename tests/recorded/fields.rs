@@ -80,7 +80,6 @@ const LEFT_OUT: &[&str] = &[
     "sysctls",
     "rates",
     "anchors",
-    "authentication",
     "foreign",
     "burst",
     "profile",

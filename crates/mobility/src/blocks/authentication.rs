@@ -196,7 +196,8 @@ mod tests {
         let mut gate = Gate::new(Some(Addr::node(1)));
         gate.knock((HOST, id(0)), (), ms(0));
         let mut times = Vec::new();
-        while let Some(at) = gate.deadlines().next() {
+        loop {
+            let Some(at) = gate.deadlines().next() else { break };
             assert_eq!(gate.on_time(at), [(HOST, id(0))]);
             times.push(at);
         }

@@ -58,8 +58,7 @@ app = { kind = "cbr", start = "1.6 s", rate = "400 kbit/s", packet = "50 B" }
 "#;
 
 /// RED whose thresholds no queue of these tests reaches: it has an average, and drops nothing.
-pub const RED: &str =
-    "kind = \"red\", min_threshold = \"900 pkt\", max_threshold = \"990 pkt\", queue_weight = 0.1";
+pub const RED: &str = "kind = \"red\", min_threshold = \"900 pkt\", max_threshold = \"990 pkt\", queue_weight = 0.1, threshold_unit = \"packets\"";
 
 impl Default for Lab {
     fn default() -> Lab {
