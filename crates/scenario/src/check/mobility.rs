@@ -95,7 +95,7 @@ fn check_averages(scenario: &Scenario, field: &str, spec: &MobilitySpec) -> Resu
                     format!("the `{}` queue of cell \"{name}\" has no average length", queue.name());
                 let problem = Problem::at(field, message);
                 return Err(problem
-                    .help("write for example `queue = { kind = \"red\", … }` for the cell, or remove this"));
+                    .help("write for example `queue = { kind = \"red\", limit = \"120 pkt\" }` for the cell, or remove this"));
             }
         }
     }
