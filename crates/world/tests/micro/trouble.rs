@@ -49,7 +49,14 @@ macro_rules! cellular_ip {
     };
 }
 
-pub const CELLULAR_IP: [Variant; 7] = [
+pub const CELLULAR_IP: [Variant; 8] = [
+    Variant(
+        "all candidates",
+        cellular_ip!(
+            "handoff = \"semisoft\"\ntrigger = { by = \"path\", candidates = 3, sets = { bs1 = [\"bs2\", \"bs3\"] } }"
+        ),
+        GAP,
+    ),
     Variant("hard", cellular_ip!(""), NO_GAP),
     Variant("stale ways", cellular_ip!("keep_stale = true"), GAP),
     Variant("semisoft", cellular_ip!("handoff = \"semisoft\""), OVERLAP),
