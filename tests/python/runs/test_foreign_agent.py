@@ -18,7 +18,7 @@ def test_copies_of_a_foreign_agent_trigger_an_unnecessary_fast_retransmit() -> N
     at_agent, at_station = _run("foreign-agent"), _run("base-station")
     lost = at_agent.drops.filter(pl.col("reason") == "detached").height
     assert 40 < lost < 64, "they reach the old base station in T_loss"
-    # All are among the 64 copies. The host has the others already, and that which TCP then sends again.
+    # All are among the 64 copies. The host has the others already, and the segment that TCP then sends again.
     assert at_agent.releases.height == 64
     assert at_agent.flows["duplicate_pkts"].to_list() == [64 - lost + 1]
     retransmits = pl.col("event") == "fast-retransmit"

@@ -97,8 +97,9 @@ impl Node {
         if let Some(last) = self.last.get(&host) {
             // One trigger has semisoft updates sent from several base stations: each adds its way.
             let is_semisoft = |of: &Message| of.kind == Kind::RouteUpdate { semisoft: true };
-            let beside = message.id == last.id && is_semisoft(last) && is_semisoft(&message);
-            if message.id < last.id || (message.id == last.id && !(beside && !self.caches.leads(host, way))) {
+            let of_one_trigger = message.id == last.id && is_semisoft(last) && is_semisoft(&message);
+            let adds = of_one_trigger && !self.caches.leads(host, way);
+            if message.id <= last.id && !adds {
                 return;
             }
         }

@@ -80,7 +80,7 @@ fn a_foreign_agent_forwards_the_last_packets_whether_the_host_has_them_or_not() 
 #[test]
 fn a_congested_base_station_accepts_no_buffered_packets() {
     // The correspondent learns at 2.12 s where the resident is. Its 5100 packets a second come 80 ms earlier from then on,
-    // 408 of them at once, and the cell sends 5000 a second: 510 wait when the host comes at 3 s.
+    // 408 of them at the same time, and the cell sends 5000 a second: 510 wait when the host comes at 3 s.
     const RESIDENT: &str = r#"
 [[hosts]]
 name = "resident"

@@ -144,7 +144,7 @@ fn a_path_trigger_multicasts_to_all_candidates() {
     let at = |record: &Record, cell: &str| {
         record.losses.iter().filter(|loss| loss.place.starts_with(cell)).count()
     };
-    // The trigger takes 22 ms to bs3, the update from there 11 ms to the gateway. Copies come 11 ms later, and go on the
+    // The trigger takes 22 ms to bs3, the update from there 11 ms to the gateway. Copies come 11 ms later, and are sent on the
     // air of bs3 until its route ends, 1500 ms after the update: one a millisecond, of 1478 ms.
     let all = run("path");
     assert!((1475..=1481).contains(&at(&all, "bs3/air")), "{}", at(&all, "bs3/air"));
