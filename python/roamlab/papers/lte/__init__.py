@@ -59,9 +59,13 @@ def reproduce(session: Session) -> Report:
         "schedulers": _schedulers(anatomy),
         "causes": _causes(anatomy),
     }
-    made = chart(simulate(experiments.trajectory("standard"), SEED), experiments.REF)
     drawn = figures.draw(anatomy, found, session.figures)
-    handovers = [figures.messages(made, session.figures)]
+    handovers = [
+        figures.messages(
+            chart(simulate(experiments.trajectory(scheme), SEED), experiments.REF), scheme, session.figures
+        )
+        for scheme in figures.CHARTS
+    ]
     return report("lte", session, claims.decide(anatomy, found), tables, drawn, few, DEFAULT, handovers)
 
 
