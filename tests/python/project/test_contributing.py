@@ -17,6 +17,7 @@ import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
+import pytest
 import tomli
 
 from conftest import ROOT, of_this_day
@@ -193,6 +194,7 @@ def _test_run() -> None:
     assert "stop-and-wait" in _run(*cli, "schema")
 
 
+@pytest.mark.cargo
 @of_this_day("newcomer")
 def test_files_rows_and_pages_are_all_that_changes() -> None:
     """In one test, because two processes cannot share the copy."""
