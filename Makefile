@@ -118,9 +118,9 @@ deep: mutate mutants crash planted links differential
 	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace $(RUNS) races moves trouble
 	$(MAKE) playground .venv/.dev .venv/.extension
 	ROAMLAB_DEEP=1 $(BIN)/pytest tests/python/pages/test_playground_engine.py -k recorded_runs
-	ROAMLAB_DEEP=1 $(BIN)/pytest $(addprefix tests/python/,$(addsuffix .py,project/test_docs commands/test_output commands/test_crash \
-	  pages/test_browser_pages project/test_contributing project/test_wheel pages/test_playground verdicts/test_stored \
-	  sweeps/test_threshold))
+	ROAMLAB_DEEP=1 $(BIN)/pytest $(addprefix tests/python/,$(addsuffix .py,project/test_docs project/test_contributing \
+	  project/test_wheel commands/test_output commands/test_crash commands/test_screen pages/test_browser_pages \
+	  pages/test_playground verdicts/test_stored sweeps/test_threshold))
 
 lint: lint-rust lint-python
 
