@@ -244,7 +244,7 @@ def _verdict(word: str) -> Verdict:
 
 def ruled_out(paper: str, setting: Mapping[str, str]) -> tuple[str, ...]:
     """The choices of a setting with a value that the text of the paper rules out."""
-    text = sentences.of_paper(paper) if setting else []
+    text = sentences.of_paper(paper) if setting else ()
     return tuple(
         axis.what
         for axis in (spaces.axes(paper) if text else ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -62,6 +63,7 @@ class Space(Generic[R]):
         return replace(self.default, **chosen)  # type: ignore[type-var]
 
 
+@cache
 def axes(paper: str) -> tuple[Axis, ...]:
     """The axes of a paper, from `axes.toml` in its package: a list `axis`, each with the fields of an `Axis`.
 
