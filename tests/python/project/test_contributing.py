@@ -68,7 +68,7 @@ def _content() -> dict[str, bytes]:
             assert name not in found, f"{name} exists: a newcomer adds rows to it"
             found[name] = path.read_bytes()
     own = [Path(name).parent.name for name in found if fnmatch(name, "crates/*/Cargo.toml")]
-    fast = "[profile.dev.package.roamlab-{}]\nopt-level = 0\ndebug = false\n"
+    fast = "[profile.dev.package.roamlab-{}]\nopt-level = 0\n"
     found[".cargo/config.toml"] = "".join(fast.format(name) for name in own).encode()
     return found
 
@@ -76,6 +76,7 @@ def _content() -> dict[str, bytes]:
 def _run(*command: str | Path) -> str:
     environment = os.environ | {
         "CARGO_TARGET_DIR": str(_TARGET),
+        "CARGO_INCREMENTAL": "0",
         "PYTHONPATH": str(_COPY / "python"),
         "INSTA_UPDATE": "no",
     }
