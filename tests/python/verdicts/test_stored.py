@@ -193,7 +193,7 @@ baseline = "64 pkt"
 def test_two_at_once_into_one_folder_both_end_well(tmp_path: Path, root: Path, arguments: list[str]) -> None:
     (tmp_path / "handover.toml").write_bytes((root / "examples/handover.toml").read_bytes())
     (tmp_path / "pair.toml").write_text(PAIR)
-    # Anew, and then over what is there: reproductions do the latter in `make deep`.
+    # First into no folder, then over the result; reproductions do the second in `make deep`.
     for _ in range(2 if arguments[0] == "sweep" or "ROAMLAB_DEEP" in os.environ else 1):
         both = [
             subprocess.Popen(
