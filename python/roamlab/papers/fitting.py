@@ -82,8 +82,7 @@ def fit(decider: Decider, explored: Explored, budget: int) -> Fit:
         *again.values(),
         *map(outcomes, (under_fit, under_default)),
     ]
-    together = [{name for name in results if name in of and of[name].verdict == "holds"} for of in every]
-    held = set[str]().union(*together)
+    held = {name for of in every for name in _holds(of, results)}
     robust = judge(space.axes, tried | again, explored.drawn)
     return Fit(
         space,
@@ -93,12 +92,26 @@ def fit(decider: Decider, explored: Explored, budget: int) -> Fit:
         under_default,
         len(fresh),
         {name: robust[name] for name in results if name not in held},
-        [
-            (one, other)
-            for one, other in combinations([name for name in results if name in held], 2)
-            if not any({one, other} <= of for of in together)
-        ],
+        _pairs_apart(every, [name for name in results if name in held]),
     )
+
+
+def _holds(of: Mapping[str, Outcome], names: Sequence[str]) -> set[str]:
+    """Those that are decided under a setting and hold."""
+    return {name for name in names if name in of and of[name].verdict == "holds"}
+
+
+def _pairs_apart(every: Sequence[Mapping[str, Outcome]], names: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of which both were decided wherever one holds, and never hold together."""
+    together = [(_holds(of, names), of.keys()) for of in every]
+    return [
+        (one, other)
+        for one, other in combinations(names, 2)
+        if not any(
+            {one, other} <= holds or (holds & {one, other} and not {one, other} <= decided)
+            for holds, decided in together
+        )
+    ]
 
 
 def _every(decider: Decider, settings: Sequence[Setting], numbers: range) -> Tried:

@@ -6,6 +6,7 @@ import math
 import time
 import tomllib
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -76,6 +77,7 @@ class Space(Generic[R]):
         return replace(self.default, **chosen)  # type: ignore[type-var]
 
 
+@cache
 def axes(paper: str) -> tuple[Axis, ...]:
     """The axes of a paper, from `axes.toml` in its package: a list `axis`, each with the fields of an `Axis`.
 

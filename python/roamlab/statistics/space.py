@@ -36,6 +36,8 @@ from roamlab.statistics.stats import Interval, share_interval
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from roamlab.statistics.axes import Axis, Outcome, Setting, Tried
     from roamlab.statistics.claims import Verdict
 
@@ -232,27 +234,42 @@ def anywhere(axes: Sequence[Axis], count: int, rng: np.random.Generator) -> list
     return list(zip(*columns, strict=True))
 
 
-def _groups(axes: Sequence[Axis], strength: int) -> Iterator[tuple[int, ...]]:
-    return combinations(range(len(axes)), min(strength, len(axes)))
+class _Combinations:
+    """Combinations of values on some number of axes, and which of them no setting has had.
 
+    A combination is a number; they sort by the first axis and its value, then by the second, and so on.
+    """
 
-def _covered(setting: Setting, groups: Iterable[tuple[int, ...]]) -> set[tuple[tuple[int, int], ...]]:
-    return {tuple((at, setting[at]) for at in group) for group in groups}
+    def __init__(self, axes: Sequence[Axis], strength: int) -> None:
+        sizes = [len(axis.values) for axis in axes]
+        self._offsets = np.cumsum([0, *sizes[:-1]])
+        self._strength, self._values = min(strength, len(axes)), sum(sizes)
+        self._groups = np.array(list(combinations(range(len(axes)), self._strength)))
+        self.missing = np.zeros(self._values**self._strength, dtype=bool)
+        for group in self._groups:
+            values = np.meshgrid(
+                *(self._offsets[at] + np.array(axes[at].open) for at in group), indexing="ij"
+            )
+            self.missing[self._number(np.stack(values, axis=-1))] = True
 
+    def _number(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers of combinations from those of their values; the last dimension is that of the combination."""
+        powers = self._values ** np.arange(self._strength)[::-1]
+        numbers: NDArray[np.int64] = values @ powers
+        return numbers
 
-def _open(
-    axes: Sequence[Axis], settings: Iterable[Setting], strength: int
-) -> set[tuple[tuple[int, int], ...]]:
-    """Combinations of values on this number of axes that no setting has."""
-    groups = list(_groups(axes, strength))
-    wanted = {
-        tuple(zip(group, values, strict=True))
-        for group in groups
-        for values in product(*(axes[at].open for at in group))
-    }
-    for setting in settings:
-        wanted -= _covered(setting, groups)
-    return wanted
+    def of(self, settings: Sequence[Setting]) -> NDArray[np.int64]:
+        """The combinations of each setting."""
+        return self._number((np.array(settings) + self._offsets)[:, self._groups])
+
+    def first_missing(self) -> list[tuple[int, int]]:
+        """Axes and values of the first combination that is missing."""
+        number, found = int(np.argmax(self.missing)), []
+        for _ in range(self._strength):
+            number, value = divmod(number, self._values)
+            axis = int(np.searchsorted(self._offsets, value, side="right")) - 1
+            found.append((axis, value - int(self._offsets[axis])))
+        return found[::-1]
 
 
 def _cover(
@@ -266,15 +283,16 @@ def _cover(
 
     Greedy: of some candidates around a missing combination, the one with most that are missing.
     """
-    groups = list(_groups(axes, strength))
-    wanted = _open(axes, settings, strength)
+    every = _Combinations(axes, strength)
+    every.missing[every.of(settings)] = False
     found: list[Setting] = []
-    while wanted and (most is None or len(found) < most):
-        seed = min(wanted)
+    while every.missing.any() and (most is None or len(found) < most):
+        seed = every.first_missing()
         candidates = [with_values(each, seed) for each in _draws(axes, 30, rng)]
-        best = max(candidates, key=lambda each: len(wanted & _covered(each, groups)))
-        found.append(best)
-        wanted -= _covered(best, groups)
+        theirs = every.of(candidates)
+        best = int(np.argmax(every.missing[theirs].sum(axis=1)))
+        found.append(candidates[best])
+        every.missing[theirs[best]] = False
     return found
 
 
