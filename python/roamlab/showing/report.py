@@ -101,8 +101,8 @@ class Report:
     facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Of each claim that was searched: what it depends on, where it holds, and the paper's statement about it, by
     names."""
-    compared: Sequence[Claim] = ()
-    """All claims for whose comparisons the verdicts are corrected; empty: `claims`."""
+    partial: bool = False
+    """Only some of the claims were decided: their verdicts are not corrected for the number of all comparisons."""
     matrix: Matrix | None = None
     """The claims when one choice changes."""
     searched: str = ""
@@ -243,7 +243,7 @@ def _section(title: str) -> str:
 def _claims(report: Report, figures: _Figures) -> str:
     if not report.claims:
         return ""
-    stands = cards.standing(report.compared or report.claims)
+    stands = {} if report.partial else cards.standing(report.claims)
     searched = f'<p class="quiet">{page.prose(report.searched)}</p>' if report.searched else ""
     return f"{_RULE}{searched}" + "".join(
         cards.card(
@@ -251,7 +251,7 @@ def _claims(report: Report, figures: _Figures) -> str:
             report.robustness.get(claim.id, NOT_SEARCHED),
             (report.numbers.get(claim.id), report.facts.get(claim.id, {})),
             figures.show(report.shows.get(claim.id, ())),
-            stands[claim.id],
+            stands.get(claim.id, {}),
         )
         for claim in report.claims
     )

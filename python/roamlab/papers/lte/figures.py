@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roamlab.base.figures import BLUE, GREEN, ORANGE, VERMILION, label, new_figure
-from roamlab.papers.drawing import bars, differences, draw_all, errorbars, mark, panel, saved
-from roamlab.papers.lte import claims, evidence, model, modelfit
+from roamlab.papers.drawing import bars, differences, errorbars, mark, panel, saved
+from roamlab.papers.lte import claims, model, modelfit
 from roamlab.papers.lte.evidence import FIG12, IMPROVED, PEAKS
 from roamlab.papers.lte.experiments import PREDICTIONS, SCHEMES, TARGETS
 from roamlab.papers.texts import texts
@@ -21,7 +21,7 @@ from roamlab.showing.report import Handover, handover
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from roamlab.base.figures import SavedFigure
@@ -41,21 +41,21 @@ _COLOURS: dict[Case, str] = {"timeout": VERMILION, "halving": ORANGE, "ideal": B
 _SPAN_S = (2.0, 3.4)
 
 
-def draw(anatomy: Anatomy, found: Evidence, folder: Path) -> list[SavedFigure]:
-    """All figures."""
-    number, traces = evidence.traces(found)
-    return draw_all(
-        [
-            partial(_model, anatomy, folder),
-            partial(_fit, found, folder),
-            partial(_probabilities, found, "standard", folder, "fig8"),
-            partial(_windows, number, traces, folder),
-            partial(_round_trips, traces, folder),
-            partial(_probabilities, found, "predictive", folder, "fig11"),
-            partial(_delivered, found, folder),
-            partial(_predictions, anatomy, folder),
-        ]
-    )
+def drawings(
+    anatomy: Anatomy, found: Evidence, traced: tuple[int, Mapping[Scheme, Trace]], folder: Path
+) -> dict[str, Callable[[], SavedFigure]]:
+    """All figures; `traced`: `evidence.traces`."""
+    number, traces = traced
+    return {
+        "fig4": partial(_model, anatomy, folder),
+        "fit": partial(_fit, found, folder),
+        "fig8": partial(_probabilities, found, "standard", folder, "fig8"),
+        "fig9": partial(_windows, number, traces, folder),
+        "fig10": partial(_round_trips, traces, folder),
+        "fig11": partial(_probabilities, found, "predictive", folder, "fig11"),
+        "fig12": partial(_delivered, found, folder),
+        "predictions": partial(_predictions, anatomy, folder),
+    }
 
 
 def messages(made: Chart, folder: Path) -> Handover:

@@ -13,7 +13,7 @@ import numpy as np
 
 from roamlab.base.figures import BLUE, GREEN, ORANGE, SKY, VERMILION, label, new_figure
 from roamlab.papers.deciding import each
-from roamlab.papers.drawing import TIME, band, bars, draw_all, longest, mark, name_ends, panel, saved
+from roamlab.papers.drawing import TIME, band, bars, longest, mark, name_ends, panel, saved
 from roamlab.papers.mblue import claims, measures
 from roamlab.papers.mblue.experiments import HANDOFF_S, QUEUES, THRESHOLD_PKTS, VISITS_S
 from roamlab.papers.texts import texts
@@ -22,7 +22,7 @@ from roamlab.showing.report import Handover, handover
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from roamlab.base.figures import SavedFigure
@@ -34,18 +34,19 @@ if TYPE_CHECKING:
 PAPER_QUEUES = ("red", "blue", "mblue")
 
 
-def draw(evidence: Evidence, traces: dict[str, dict[str, QueueTrace]], folder: Path) -> list[SavedFigure]:
+def drawings(
+    evidence: Evidence, traces: dict[str, dict[str, list[QueueTrace]]], folder: Path
+) -> dict[str, Callable[[], SavedFigure]]:
     """All figures. `traces` holds, for "one" and "three" handoffs, the queue of run 0 under each discipline."""
-    return draw_all(
-        [
-            partial(_queues, traces["one"], (9.5, 13.0), (HANDOFF_S,), folder, "fig11"),
-            partial(_received, evidence, folder),
-            partial(_queues, traces["three"], (0.0, 40.0), VISITS_S, folder, "fig13"),
-            partial(_throughput, evidence, folder),
-            partial(_probability, traces["three"]["mblue"], folder),
-            partial(_synchronisation, evidence, folder),
-        ]
-    )
+    one, three = traces["one"], traces["three"]
+    return {
+        "fig11": partial(_queues, one, (9.5, 13.0), (HANDOFF_S,), folder, "fig11"),
+        "fig12": partial(_received, evidence, folder),
+        "fig13": partial(_queues, three, (0.0, 40.0), VISITS_S, folder, "fig13"),
+        "fig14": partial(_throughput, evidence, folder),
+        "fig15": partial(_probability, three, folder),
+        "sync": partial(_synchronisation, evidence, folder),
+    }
 
 
 def signalling(results: Results, folder: Path) -> Handover:
@@ -54,7 +55,7 @@ def signalling(results: Results, folder: Path) -> Handover:
 
 
 def _queues(
-    traces: dict[str, QueueTrace],
+    traces: dict[str, list[QueueTrace]],
     span: tuple[float, float],
     handoffs: Sequence[float],
     folder: Path,
@@ -62,7 +63,7 @@ def _queues(
 ) -> SavedFigure:
     with new_figure(rows=len(PAPER_QUEUES)) as (figure, axes):
         for axis, queue in zip(axes, PAPER_QUEUES, strict=True):
-            trace = traces[queue].within(*span)
+            trace = traces[queue][0].within(*span)
             times, packets = longest(trace.times, trace.packets, 0.02 if span[1] - span[0] > 10 else 0.0)
             axis.step(times, packets, where="post", linestyle="-", color=BLUE, linewidth=0.8)
             if queue == "red":
@@ -123,7 +124,8 @@ def _throughput(evidence: Evidence, folder: Path) -> SavedFigure:
         return saved("mblue", figure, folder, "fig14", runs=runs)
 
 
-def _probability(trace: QueueTrace, folder: Path) -> SavedFigure:
+def _probability(traces: dict[str, list[QueueTrace]], folder: Path) -> SavedFigure:
+    (trace,) = traces["mblue"]
     with new_figure() as (figure, (axis,)):
         axis.step(trace.times, trace.probability, where="post", rasterized=True)
         mark(axis, VISITS_S)
