@@ -9,6 +9,7 @@ from roamlab.papers.deciding import claim, difference, least, mean, most
 from roamlab.papers.ipf import measures as measuring
 from roamlab.papers.ipf.claims_plan import chosen, fig15, fig16, fig17
 from roamlab.papers.ipf.experiments import HOSTS, VISITS, WINDOW_PKTS
+from roamlab.papers.texts import texts
 from roamlab.statistics.claims import at_least, at_most, greater, less, within
 
 if TYPE_CHECKING:
@@ -219,7 +220,8 @@ def alone(anatomy: Anatomy) -> list[Claim]:
 
 def every(anatomy: Anatomy, found: Evidence, sweep: Sweep) -> dict[str, Callable[[], Claim]]:
     """All claims, each to be decided alone."""
-    return _alone(anatomy) | _under(found, sweep)
+    of = _alone(anatomy) | _under(found, sweep)
+    return {name: of[name] for name in texts("ipf").claims}
 
 
 def decide(anatomy: Anatomy, found: Evidence, sweep: Sweep) -> list[Claim]:

@@ -7,7 +7,7 @@ them, `measures` measures a run. `model` is section IV and `modelfit` lays it ov
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from roamlab.papers.deciding import each
@@ -61,7 +61,9 @@ def reproduce(session: Session) -> Report:
         "schedulers": partial(_schedulers, anatomy),
         "causes": partial(_causes, anatomy),
     }
-    traced = evidence.traces(found) if session.draws("fig9", "fig10") else (0, {})
+    traced = cache(partial(evidence.traces, found))
+    if session.part is None:
+        traced()
     drawings = figures.drawings(anatomy, found, traced, session.figures)
     handovers = {"fig2": partial(_messages, session.figures)}
     parts = Parts(claims.every(anatomy, found), tables, drawings, handovers)
