@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +17,7 @@ from roamlab.papers.runs import SEED, NotMade
 from roamlab.papers.texts import texts
 from roamlab.showing.page import Measured, Table
 from roamlab.showing.report import Assumption, Parameter, Report
+from roamlab.statistics.claims import FINAL_VERDICTS, verb
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
@@ -42,9 +44,16 @@ _SAID: dict[FinalVerdict, str] = {
 }
 
 
-def headline(claim: Claim, name: str = "The paper's main claim") -> str:
-    """The final verdict on a claim, in one sentence."""
-    return f"{name} {_SAID[claim.final]}: {claim.statement}"
+def headline(claims: Sequence[Claim], *, abstract: bool = True) -> str:
+    """The final verdicts on these claims, of the paper's abstract or not, in one sentence."""
+    of = "of the paper's abstract " if abstract else ""
+    if len(claims) == 1:
+        (claim,) = claims
+        name = f"The claim {of or claim.id + ' '}"
+        return f"{name}{_SAID[claim.final]}: {claim.statement}"
+    found = Counter(claim.final for claim in claims)
+    said = ", ".join(f"{found[each]} {verb(each, found[each])}" for each in FINAL_VERDICTS if found[each])
+    return f"{len(claims)} claims {of}were tested: {said}"
 
 
 @dataclass(frozen=True)
@@ -71,27 +80,21 @@ def report(paper: str, session: Session, batch: Batch, parts: Parts, few: int, d
     for name, table in made.tables.items():
         write_csv(table, session.tables / f"{name}.csv")
     ids = {claim.id for claim in made.claims}
-    main = next((claim for claim in made.claims if claim.id == of.main), next(iter(made.claims), None))
+    main = [claim for claim in made.claims if claim.id in of.main] or made.claims[:1]
     names = [figure.name for figure in made.figures] + [each.chart.name for each in made.handovers]
     shows = {
         claim: tuple(figure for figure in figures if figure in names)
         for claim, figures in of.shows.items()
         if claim in ids
     }
-    if main is None:
-        said = f"{of.title}: {', '.join(names)}"
-    elif main.id == of.main:
-        said = headline(main)
-    else:
-        said = headline(main, f"The claim {main.id}")
+    said = headline(main, abstract=session.part is None) if main else f"{of.title}: {', '.join(names)}"
     drawn = [figure.name for figure in made.figures]
-    lead = next((name for name in (of.lead, *shows.get(main.id if main else "", ())) if name in drawn), "")
     return Report(
         title=of.title,
         paper=of.paper,
         headline=said,
-        main=main.id if main else "",
-        lead=lead,
+        main=[claim.id for claim in main],
+        lead=of.lead if of.lead in drawn else "",
         shows=shows,
         claims=made.claims,
         figures=made.figures,

@@ -75,13 +75,14 @@ def _whole(name: str, session: Session, found: Report, numbers: Sequence[Printed
 def _searched(name: str, session: Session, found: Report, known: Known) -> Report:
     """The report with what a search found on each claim, and with the final verdicts."""
     decided = known.decide(name, found.claims)
+    main = [claim for claim in decided if claim.id in found.main]
     if known.alone and session.part is None:
         write_csv(known.one_changed(name), session.tables / "one-changed.csv")
     drawn = [known.draw_map(session.figures)] if session.part is None else []
     return replace(
         found,
         claims=decided,
-        headline=next((headline(claim) for claim in decided if claim.id == found.main), found.headline),
+        headline=headline(main, abstract=session.part is None) if main else found.headline,
         figures=[*found.figures, *drawn],
         robustness={claim.id: line for claim in decided if (line := known.line(claim)) is not None},
         facts={claim.id: facts for claim in decided if (facts := known.facts(name, claim))},

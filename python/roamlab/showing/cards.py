@@ -72,6 +72,26 @@ def _links(claims: Sequence[Claim], robustness: Mapping[str, str] | None, addres
     return f'<p class="quiet">{title}</p><ul class="overview">{lines}</ul>'
 
 
+def first(claims: Sequence[Claim]) -> str:
+    """The claims of the headline, each with all that was compared; a claim alone has its sentence in the headline."""
+    several = len(claims) > 1
+    return "".join(
+        (f'<p class="first">{verdict(claim.final)} {escape(claim.statement)}</p>' if several else "")
+        + f'<ul class="overview first">{_compared_each(claim)}</ul>'
+        for claim in claims
+    )
+
+
+def _compared_each(claim: Claim) -> str:
+    depends = f"<li><span></span><span>{escape(depends_on(claim))}</span></li>" if depends_on(claim) else ""
+    return depends + "".join(
+        f'<li><span class="mark {measure.verdict}" role="img" aria-label="{measure.verdict}">'
+        f"{MARKS[measure.verdict]}</span>"
+        f"<span>{escape(measure.what)}: {escape(_compared(measure))}</span></li>"
+        for measure in claim.measures
+    )
+
+
 def _told(claim: Claim, robustness: Mapping[str, str] | None) -> str:
     """Text of an index about a claim in addition to its sentence."""
     if robustness is None:

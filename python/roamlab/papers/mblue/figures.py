@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from roamlab.base.figures import SavedFigure
+    from roamlab.papers.deciding import Pick
     from roamlab.papers.mblue.evidence import Evidence
     from roamlab.papers.records import QueueTrace
     from roamlab.records.results import Results
@@ -46,6 +47,7 @@ def drawings(
         "fig14": partial(_throughput, evidence, folder),
         "fig15": partial(_probability, three, folder),
         "sync": partial(_synchronisation, evidence, folder),
+        "overall": partial(_overall, evidence, folder),
     }
 
 
@@ -133,6 +135,35 @@ def _probability(traces: dict[str, list[QueueTrace]], folder: Path) -> SavedFigu
         axis.set_ylim(bottom=0.0)
         label(axis, TIME, ("drop probability P_m of MBLUE", "1"))
         return saved("mblue", figure, folder, "fig15")
+
+
+def _overall(evidence: Evidence, folder: Path) -> SavedFigure:
+    panels: tuple[tuple[tuple[str, str], dict[str, Pick]], ...] = (
+        (
+            ("goodput", "kbit/s"),
+            {
+                "moving host": lambda run: run.goodput_bps / 1e3,
+                "residents": lambda run: run.residents_bps / 1e3,
+                "all": lambda run: (run.goodput_bps + run.residents_bps) / 1e3,
+            },
+        ),
+        (("lost at handoffs", "pkt"), {"moving host": "lost_moving", "residents": "lost_residents"}),
+    )
+    places = range(len(QUEUES))
+    with new_figure(rows=2) as (figure, axes):
+        for axis, (what, picks) in zip(axes, panels, strict=True):
+            for (name, pick), shift, colour in zip(
+                picks.items(), (-0.27, 0.0, 0.27), (SKY, ORANGE, GREEN), strict=False
+            ):
+                means = [student(each(evidence.three[queue], pick)) for queue in QUEUES]
+                bars(axis, [at + shift for at in places], means, 0.27, colour, name)
+            axis.set_ylim(bottom=0.0)
+            axis.margins(y=0.3)
+            axis.set_xticks(places, [claims.NAMES[queue] for queue in QUEUES])
+            label(axis, ("queue of the new base station", "1"), what)
+            axis.label_outer()
+        axes[0].legend(loc="upper left", ncols=3)
+        return saved("mblue", figure, folder, "overall", runs=len(evidence.three["mblue"]))
 
 
 def _synchronisation(evidence: Evidence, folder: Path) -> SavedFigure:
