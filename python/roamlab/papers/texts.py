@@ -1,6 +1,6 @@
 """Texts of a paper's report, and the sentences of its claims: the data of its package, `paper.toml`.
 
-* `title` and `paper`, what the report is about; `main`, the claims of the paper's abstract, which the headline is about;
+* `title` and `paper`, what the report is about; `main`, the claims of the paper's abstract, which are its headline;
   `lead`, the figure that carries them;
 * `parameters` and `assumptions`, lists of rows: what, the value, and its source or the reason;
 * `claims`, by their names: `statement`; `kind`, "result" if it has none; `interpretation`, of the points that the

@@ -157,8 +157,8 @@ def _overall(evidence: Evidence, folder: Path) -> SavedFigure:
             ):
                 means = [student(each(evidence.three[queue], pick)) for queue in QUEUES]
                 bars(axis, [at + shift for at in places], means, 0.27, colour, name)
-            axis.set_ylim(bottom=0.0)
             axis.margins(y=0.3)
+            axis.set_ylim(bottom=0.0)
             axis.set_xticks(places, [claims.NAMES[queue] for queue in QUEUES])
             label(axis, ("queue of the new base station", "1"), what)
             axis.label_outer()
