@@ -119,7 +119,7 @@ def evidence(batch: Batch, interpretation: Interpretation, runs: int | range) ->
     return Evidence(
         interpretation,
         _forwarding(batch, interpretation, runs, _forwarding_cases()),
-        active(batch, interpretation, runs, FIG12),
+        active(batch, interpretation, runs, TABLE_IV) | active(batch, interpretation, runs, FIG12[3:]),
         active(batch, interpretation, more, IMPROVED, whole=False),
     )
 
@@ -127,8 +127,13 @@ def evidence(batch: Batch, interpretation: Interpretation, runs: int | range) ->
 def _forwarding(
     batch: Batch, interpretation: Interpretation, runs: int | range, cases: Sequence[tuple[Scheme, int]]
 ) -> dict[tuple[Scheme, int], list[Handover]]:
-    wanted = {case: (experiments.forwarding(*case, interpretation), runs) for case in cases}
-    return batch.each(wanted, partial(measures.handover, **_timing(interpretation)))
+    found: dict[tuple[Scheme, int], list[Handover]] = {}
+    for scheme in dict.fromkeys(scheme for scheme, _ in cases):
+        wanted = {
+            case: (experiments.forwarding(*case, interpretation), runs) for case in cases if case[0] == scheme
+        }
+        found |= batch.each(wanted, partial(measures.handover, **_timing(interpretation)))
+    return found
 
 
 def active(

@@ -52,7 +52,7 @@ def reproduce(session: Session) -> Report:
     default = evidence.evidence(batch, DEFAULT, session.runs)
     rfc = evidence.evidence(batch, RFC, few)
     named = evidence.named(batch, few)
-    why = [of.name for of in explanations.EFFECTS if session.draws(f"why-{of.name}")]
+    why = [name for name in explanations.NAMES_OF_EFFECTS if session.draws(f"why-{name}")]
     effects = explanations.gather(batch, session.runs, why)
     session.make(batch)
     explained = explanations.explain(effects, session.store, session.threads)

@@ -268,7 +268,7 @@ def _tahoe_window(found: Evidence) -> Claim:
         """Tahoe minus Reno, one row for each point and one column for each run."""
         return np.array([of("tahoe", *point) - of("reno", *point) for point in points])
 
-    wider = apart(lambda *case: np.array(found.windows[case]))
+    wider = apart(lambda *case: np.array([*found.windows[case]]))
     faster = apart(partial(throughput, found))
     followed = [correlation(*of_run) for of_run in zip(wider.T, faster.T, strict=True)]
     where = "mechanisms and overlaps of 100 to 500 ms"

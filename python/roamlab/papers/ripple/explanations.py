@@ -92,12 +92,13 @@ def _effect(entry: dict[str, Any]) -> Effect:
 
 _DATA = Path(__file__).with_name("effects.toml")
 EFFECTS = tuple(map(_effect, tomllib.loads(_DATA.read_text(encoding="utf-8"))["effect"]))
+NAMES_OF_EFFECTS = tuple(effect.name for effect in EFFECTS)
 
 Gathered: TypeAlias = "dict[str, dict[str, Evidence]]"
 """By effect, and by what is taken away ("": nothing)."""
 
 
-def gather(batch: Batch, runs: int, names: Collection[str]) -> Gathered:
+def gather(batch: Batch, runs: int, names: Collection[str] = NAMES_OF_EFFECTS) -> Gathered:
     """Asks for the runs of the effects of these names, with their causes and without."""
     few = evidence.few_runs(runs)
     return {
