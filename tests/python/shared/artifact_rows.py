@@ -142,17 +142,17 @@ def _row(paper: str, name: str, of: Mapping[str, Any]) -> tuple[str, ...]:
         f"`roamlab reproduce {paper} --claim {short}`",
         str(of["made"]),
         expected.replace("|", "/"),
-        _tolerance(of) + (unit if of["runs"] > 1 and _tolerance(of) not in ("0", "-") else ""),
+        _tolerance(of, unit),
     )
 
 
-def _tolerance(of: Mapping[str, Any]) -> str:
+def _tolerance(of: Mapping[str, Any], unit: str) -> str:
     """Of the mean of as many other runs, with 95 %: the difference of two such means varies by the root of 2 more."""
     low, high = of["interval"]
     if low is None or high is None:
-        return "-"
+        return "the claimed range"
     half = max(of["effect"] - low, high - of["effect"])
-    return f"± {math.sqrt(2) * half:.2g}" if half > 0 else "0"
+    return f"± {math.sqrt(2) * half:.2g}{unit}" if half > 0 else "0"
 
 
 def between(page: Path) -> str:
