@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import artifact_rows
-from roamlab import papers
 from roamlab.papers import reproducing
 
 CLAIM = {
@@ -48,7 +47,7 @@ def test_an_appendix_has_what_a_claim_takes_and_what_to_expect() -> None:
     assert most.endswith("| the claimed range |")
 
 
-@pytest.mark.parametrize("paper", papers.names())
+@pytest.mark.parametrize("paper", artifact_rows.measured())
 def test_a_page_has_its_appendix(paper: str) -> None:
     data = artifact_rows.recorded(paper)
     stands = artifact_rows.between(artifact_rows.folder(paper) / "README.md")

@@ -28,6 +28,16 @@ if TYPE_CHECKING:
 
 BEGIN, END = "<!-- artifact.json -->\n", "<!-- /artifact.json -->\n"
 DATA = "artifact.json"
+SECTION = """
+## Artifact appendix
+
+How to evaluate this reproduction. `roamlab reproduce PAPER --claim ID` makes only the runs of that claim, and
+`roamlab reproduce PAPER --figure N` only those of that figure. Each writes its own folder below `out/`. A claim is
+reproduced if its verdict is the expected one. With this engine build each number is the same to the last digit. The
+tolerance is for as many other runs: their mean differs by more in 5 of 100 cases. `roamlab reproduce PAPER --blocks 20`
+makes such runs. The tables are written by `python tests/python/shared/artifact_rows.py`.
+
+"""
 COMMAND = Path(sys.executable).with_name("roamlab")
 _MB = 1e6
 
@@ -176,16 +186,23 @@ def keep(paper: str, data: Mapping[str, Any]) -> None:
 
 
 def write(paper: str) -> None:
-    """Write the paper's page."""
+    """Write the section of the paper's page, at its end if it has none."""
     page = folder(paper) / "README.md"
-    stands = f"{BEGIN}{between(page)}{END}"
-    told = page.read_text(encoding="utf-8").replace(stands, f"{BEGIN}{text(paper, recorded(paper))}{END}")
-    page.write_text(told, encoding="utf-8")
+    told = page.read_text(encoding="utf-8")
+    if BEGIN not in told:
+        told += SECTION.replace("PAPER", paper) + BEGIN + END
+    begin, end = told.index(BEGIN) + len(BEGIN), told.index(END)
+    page.write_text(told[:begin] + text(paper, recorded(paper)) + told[end:], encoding="utf-8")
+
+
+def measured() -> list[str]:
+    """The papers with data."""
+    return [paper for paper in papers.names() if (folder(paper) / DATA).is_file()]
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--measure"]:
         for paper in sys.argv[2:]:
             keep(paper, measure(paper))
-    for paper in papers.names():
+    for paper in measured():
         write(paper)
