@@ -56,7 +56,7 @@ class Session:
             batch.offer(self.store, self.threads)
 
     def draws(self, *figures: str) -> bool:
-        """Whether one of these figures is drawn: all are, but of a figure alone only this one."""
+        """True if one of these figures is drawn: all are, but of a figure alone only this one."""
         return self.part is None or any(self.part.figure in (of, of.removeprefix("fig")) for of in figures)
 
 

@@ -58,7 +58,7 @@ def headline(claims: Sequence[Claim], *, abstract: bool = True) -> str:
 
 @dataclass(frozen=True)
 class Parts:
-    """What a paper's report may have, by names: each claim, table, figure and chart of a handover as a function.
+    """Parts that a paper's report may have, by names: each claim, table, figure and chart of a handover as a function.
 
     A part of a reproduction calls only what it shows.
     """
@@ -131,7 +131,7 @@ def _whole(parts: Parts) -> _Made:
 
 
 def _part(paper: str, parts: Parts, part: Part, batch: Batch) -> _Made:
-    """What is asked for, and what else its runs suffice for: its claims or figures, and tables."""
+    """The part that is asked for, and what else its runs suffice for: its claims or figures, and tables."""
     shows = texts(paper).shows
     if part.figure:
         name = figure_name(paper, part.figure, [*parts.figures, *parts.handovers])
