@@ -5,8 +5,8 @@ A paper's package has it as data, `sentences.toml`: a list `sentence`, each with
 * `quote`, a short quotation of the paper's own words, and `where` it is; both empty if the paper has no
 statement;
 * one of three places of our value. `field` is a field of the paper's interpretation. `setup` is the path of a key in
-  the example's scenario, such as "flows.0.transport.window"; a number in a path counts list entries from 0. `constant` is
-  a number of a module of the paper's package, such as "experiments.TARGETS";
+  the example's scenario, such as "flows.0.transport.window"; a number in a path counts list entries from 0.
+  `constant` is a number of a module of the paper's package, such as "experiments.TARGETS";
 * `experiment`, with `setup`: a function of the module `experiments` and its arguments. The path is then in the scenario
   that it makes, not in the example;
 * `value`, ours: the default of the field, or the value in the scenario;
