@@ -21,7 +21,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: quick deep record case gallery picture paper-pictures playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python build-rust test-rust test-page test-python test-both
+.PHONY: quick deep record case gallery picture paper-pictures playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python build-rust test-rust test-page test-python
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -75,10 +75,14 @@ ifeq ($(origin ENGINE), undefined)
 ENGINE := $(shell $(MAKE) -qs .venv/.extension ENGINE=any 2> /dev/null && echo .venv/.extension || echo .venv/.checked)
 endif
 
-# Each stage keeps two cores busy: packages are installed while Rust compiles, and Rust's tests run beside Python's.
-test:
-	$(MAKE) -j3 lint-format lint-python build-rust $(ENGINE) test-page ENGINE=$(ENGINE)
-	$(MAKE) test-both ENGINE=$(ENGINE)
+# Two cores are busy to the end: Rust is compiled and tested while Python's files are linted and its tests run.
+RUST_LOG := target/tests-of-rust.log
+test: lint-format
+	@echo "Rust is compiled and tested beside Python's tests, and writes to $(RUST_LOG)"
+	@mkdir -p target
+	@($(MAKE) test-rust > $(RUST_LOG) 2>&1 || { echo "Rust has failed: see $(RUST_LOG)"; exit 1; }) & rust=$$!; \
+	failed=0; { $(MAKE) -j2 lint-python test-page ENGINE=$(ENGINE) && $(MAKE) test-python ENGINE=$(ENGINE); } || failed=1; \
+	wait $$rust || failed=1; cat $(RUST_LOG); exit $$failed
 	$(MAKE) -j2 fuzz SECONDS=3 FUZZ_PROFILE=dev ENGINE=$(ENGINE)
 
 # With `--lib` cargo takes what it compiled for all tests; with another choice of targets it compiles most crates again.
@@ -113,10 +117,10 @@ deep: mutate mutants crash planted links differential
 	MAKEFLAGS= ROAMLAB_COMBINATIONS=2000 cargo test --locked -p roamlab-world $(RUNS) combinations
 	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace $(RUNS) races moves trouble
 	$(MAKE) playground .venv/.dev .venv/.extension
-	ROAMLAB_RECORDED=all $(BIN)/pytest tests/python/pages/test_playground_engine.py -k recorded_runs
-	ROAMLAB_DEEP=1 $(BIN)/pytest $(addprefix tests/python/,$(addsuffix .py,project/test_docs commands/test_output commands/test_crash \
-	  pages/test_browser_pages project/test_contributing project/test_wheel pages/test_playground verdicts/test_stored \
-	  sweeps/test_threshold))
+	ROAMLAB_DEEP=1 $(BIN)/pytest tests/python/pages/test_playground_engine.py -k recorded_runs
+	ROAMLAB_DEEP=1 $(BIN)/pytest $(addprefix tests/python/,$(addsuffix .py,project/test_docs project/test_contributing \
+	  project/test_wheel commands/test_output commands/test_crash commands/test_screen pages/test_browser_pages \
+	  pages/test_playground verdicts/test_stored sweeps/test_threshold))
 
 lint: lint-rust lint-python
 
@@ -132,8 +136,9 @@ lint-python: .venv/.dev
 	$(BIN)/mypy
 	$(BIN)/python tests/python/project/prose.py
 
-# Clippy is a compiler that lints: with it as the workspace's compiler one pass lints and makes the tests.
-LINTING := RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+# Clippy is a compiler that lints: with it as the workspace's compiler one pass lints and makes the tests. What is compiled
+# once, as after a clone, is compiled sooner without what the next compilation could use.
+LINTING := CARGO_INCREMENTAL=0 RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 build-rust:
 	MAKEFLAGS= $(LINTING) cargo test --locked --workspace --all-targets --no-run
 
@@ -147,14 +152,9 @@ RUST_TESTS := --lib --bins --tests
 test-page: $(ENGINE)
 	$(MAKE) $(PAGE) ENGINE=$(ENGINE) || true
 
+# Each worker takes half of the list, so that what a module shares is made once, and then from what the other has left.
 test-python: .venv/.dev $(ENGINE)
-	$(BIN)/pytest -n auto
-
-# Rust's output comes at the end, so that it is not mixed with Python's.
-test-both: build-rust .venv/.dev $(ENGINE)
-	@echo "Rust's tests run beside Python's and write to target/tests-of-rust.log"
-	@$(MAKE) test-rust > target/tests-of-rust.log 2>&1 & rust=$$!; \
-	failed=0; $(MAKE) test-python || failed=1; wait $$rust || failed=1; cat target/tests-of-rust.log; exit $$failed
+	$(BIN)/pytest -n auto --dist worksteal
 
 # As long as one likes: make fuzz SECONDS=3600 SEED=7. The walks are some 300 a second. With the tests' profile inputs are a
 # few times fewer, and nothing is compiled anew: cargo asked for the packages of the tests takes what it made for them.

@@ -11,7 +11,9 @@ for each command; the exit code is 1 if anything was otherwise.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
+import importlib
 import os
 import random
 import shutil
@@ -120,6 +122,7 @@ class Trial:
         self.faults = 0
         self._prepare(other=True)
         self._end(self._start())
+        self._import_what_it_imports()
         shutil.rmtree(self._place / "out/store", ignore_errors=True)
         shutil.copytree(self._place, root / "template")
         self._old = self._content()
@@ -130,6 +133,12 @@ class Trial:
         self._seconds = time.monotonic() - begin
         self._new = self._content()
         self.calls = int((root / "calls.txt").read_text())
+
+    def _import_what_it_imports(self) -> None:
+        """Modules that commands import late are imported once here, and not again in each fork."""
+        for name in (self._root / "modules.txt").read_text().split():
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
 
     def _prepare(self, *, other: bool) -> None:
         """The inputs; `other` ones lead to another result."""
@@ -179,6 +188,7 @@ class Trial:
             code = stop.code if isinstance(stop.code, int) else 71
         finally:
             (self._root / "calls.txt").write_text(str(self._shim.calls_made()))
+            (self._root / "modules.txt").write_text(" ".join(sys.modules))
             os._exit(code)
 
     def _end(self, child: int) -> int:

@@ -66,13 +66,28 @@ _WEEK = [
     {"site", "ipf"},
 ]
 """Tests of half a minute to four minutes, by the days on which they run: no day of the week has many of them."""
+_ONCE_A_WEEK = "it runs once or twice a week, and in `make deep`"
 
 
 def of_this_day(test: str) -> pytest.MarkDecorator:
     """Marks a long test, which runs on its days of the week, and always with `ROAMLAB_DEEP`."""
     (today,) = of_today(_WEEK, len(_WEEK)) if "ROAMLAB_DEEP" not in os.environ else [set.union(*_WEEK)]
     assert test in set.union(*_WEEK), test
-    return pytest.mark.skipif(test not in today, reason="it runs once or twice a week, and in `make deep`")
+    return pytest.mark.skipif(test not in today, reason=_ONCE_A_WEEK)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest tests come first, so that the workers end together. Those that start cargo come last.
+
+    They take what `make test` compiles meanwhile.
+    """
+
+    def place(item: pytest.Item) -> int:
+        if item.get_closest_marker("cargo"):
+            return 2
+        return not any(mark.kwargs.get("reason") == _ONCE_A_WEEK for mark in item.iter_markers("skipif"))
+
+    items.sort(key=place)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@
 //! | block | parameters | state machine |
 //! | --- | --- | --- |
 //! | movement detection | [`Detection`] | [`Detector`] at a host, [`Beacons`] at a base station |
+//! | authentication | [`Authentication`] | [`Gate`] at the node that lets a host in |
 //! | registration | two times | [`Registration`] at a host |
 //! | trigger | [`Trigger`] | the handovers that it predicts, the base stations that it names |
 //! | route repair | [`SoftState`] | [`AccessTree`], [`SoftRoutes`] |
@@ -14,6 +15,7 @@
 //! | buffering | [`HandoverBuffer`] | |
 //! | delay equaliser | [`Equaliser`] | |
 
+mod authentication;
 mod buffer;
 mod detection;
 mod registration;
@@ -22,6 +24,7 @@ mod soft_routes;
 mod tree;
 mod trigger;
 
+pub use authentication::{Authentication, Gate, Knock};
 pub use buffer::{BufferPlace, HandoverBuffer};
 pub use detection::{Beacons, DetectedBy, Detection, Detector, Found};
 pub use registration::Registration;

@@ -62,6 +62,11 @@ pub trait Protocol: Sized {
         false
     }
 
+    /// The field, if any, by which its base stations need the average of the queue before their air link.
+    fn needs_average(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Time between two messages that each of its base stations sends to all; `None`: they send none by the clock.
     fn broadcast_interval(&self) -> Option<Duration> {
         None

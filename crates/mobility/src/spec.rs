@@ -135,6 +135,13 @@ macro_rules! protocols {
                 }
             }
 
+            /// The field, if any, by which its base stations need the average of the queue before their air link.
+            pub fn needs_average(&self) -> Option<&'static str> {
+                match self {
+                    $(MobilitySpec::$variant(params) => Protocol::needs_average(params),)+
+                }
+            }
+
             /// Time between two messages that each of its base stations sends to all.
             pub fn broadcast_interval(&self) -> Option<Duration> {
                 match self {
@@ -241,7 +248,7 @@ macro_rules! protocols {
 
 protocols! {
     "mobile-ip" => mobile_ip as MobileIp:
-        "Mobile IPv4 with route optimisation, smooth and local handoff, and buffering at base stations",
+        "Mobile IPv4 with route optimisation, smooth and local handoff, and buffering at base stations or foreign agents",
     "lte-x2" => lte_x2 as LteX2:
         "LTE handover over X2 with data forwarding; standard, fast and predictive path switch",
     "cellular-ip" => cellular_ip as CellularIp:

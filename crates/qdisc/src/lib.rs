@@ -431,7 +431,16 @@ impl QueueSpec {
 
     /// True if its queues have an estimate of congestion from which another one can continue.
     pub fn has_marking_state(&self) -> bool {
-        Qdisc::new(self, Rng::named(1, 0, "marking-state")).marking_state().is_some()
+        self.empty_state().is_some()
+    }
+
+    /// True if that estimate is an average length.
+    pub fn has_average(&self) -> bool {
+        matches!(self.empty_state(), Some(MarkingState::Average(_)))
+    }
+
+    fn empty_state(&self) -> Option<MarkingState> {
+        Qdisc::new(self, Rng::named(1, 0, "marking-state")).marking_state()
     }
 }
 

@@ -20,67 +20,7 @@ use roamlab_packet::{Addr, DropReason, Dscp, FlowId, MessageId, Packet};
 use roamlab_qdisc::Gauges;
 use rustc_hash::FxHashMap;
 
-/// Parts of the record that a scenario asks for.
-#[derive(Copy, Clone, Debug)]
-pub struct Wanted {
-    /// One row per delivery.
-    pub deliveries: bool,
-    /// One row per TCP state change.
-    pub tcp: bool,
-    /// One row per change of a TCP sender's variables.
-    pub variables: bool,
-    /// One row per packet sent, enqueued or lost.
-    pub packets: bool,
-    /// One row per change of a recorded queue.
-    pub queues: bool,
-    /// One row per unit of an application's data.
-    pub units: bool,
-    /// One row per loss.
-    pub drops: bool,
-    /// One row per signalling message.
-    pub signalling: bool,
-    /// One row per phase of a handover.
-    pub handovers: bool,
-    /// One row each time that a sender is notified of a new path.
-    pub path_changes: bool,
-    /// One row per packet that leaves a buffer.
-    pub releases: bool,
-    /// One row per mark that is policed.
-    pub policing: bool,
-    /// Causes and effects.
-    pub causes: bool,
-}
-
-impl Wanted {
-    /// True if anything is recorded of TCP senders.
-    #[inline(always)]
-    pub fn senders(&self) -> bool {
-        self.tcp | self.variables
-    }
-}
-
-impl Default for Wanted {
-    /// Only losses.
-    fn default() -> Self {
-        Wanted {
-            deliveries: false,
-            tcp: false,
-            variables: false,
-            packets: false,
-            queues: false,
-            units: false,
-            drops: true,
-            signalling: false,
-            handovers: false,
-            path_changes: false,
-            releases: false,
-            policing: false,
-            causes: false,
-        }
-    }
-}
-
-/// Declares the record: its long tables, its short ones, and what else it holds.
+/// Declares the record: its long tables, its short ones, and what else it holds. [`Wanted`] has a flag for each table.
 macro_rules! record {
     ($(#[doc = $about:literal])+ $record:ident {
         long { $($long:ident: $Long:ident,)+ }
@@ -93,6 +33,39 @@ macro_rules! record {
             $(#[doc = concat!("The table `", stringify!($long), "`.")] pub $long: $Long,)+
             $(#[doc = concat!("The table `", stringify!($short), "`.")] pub $short: $Short,)+
             $($(#[doc = $doc])+ $vis $field: $type,)+
+        }
+
+        /// The tables that are recorded.
+        #[derive(Copy, Clone, Debug)]
+        pub struct Wanted {
+            $(#[doc = concat!("The table `", stringify!($long), "`.")] pub $long: bool,)+
+            $(#[doc = concat!("The table `", stringify!($short), "`.")] pub $short: bool,)+
+            /// The table `causes`.
+            pub causes: bool,
+        }
+
+        impl Wanted {
+            /// The tables whose name this is true of.
+            pub fn new(is_wanted: impl Fn(&str) -> bool) -> Wanted {
+                Wanted {
+                    $($long: is_wanted($Long::SCHEMA.name),)+
+                    $($short: is_wanted($Short::SCHEMA.name),)+
+                    causes: is_wanted(Causes::SCHEMA.name),
+                }
+            }
+
+            /// True if anything is recorded of TCP senders.
+            #[inline(always)]
+            pub fn senders(&self) -> bool {
+                self.tcp | self.variables
+            }
+        }
+
+        impl Default for Wanted {
+            /// Only losses.
+            fn default() -> Self {
+                Wanted::new(|name| name == Drops::SCHEMA.name)
+            }
         }
 
         const LONG: &[TableSchema] = &[$($Long::SCHEMA,)+];
@@ -143,7 +116,7 @@ record! {
         }
         /// The causes.
         pub causes: Chains,
-        /// Data that the scenario records.
+        /// The tables that are recorded.
         pub wanted: Wanted,
         /// The packet to trace; with a capture every packet is.
         pub traced: Option<u64>,
@@ -258,7 +231,7 @@ impl Probes {
 
     /// A kernel has reported this of its sender.
     pub fn tcp_info(&mut self, row: TcpInfoRow) {
-        if self.wanted.variables {
+        if self.wanted.tcp_info {
             self.tcp_info.push(row);
         }
     }

@@ -64,7 +64,7 @@ fn take<T: Recording>(
     file.take(&text).map_err(|refused| match refused {
         Refused::Line(bad) => {
             // The file may be any that the reader of the scenario can read: nothing of its content is shown.
-            let problem = Box::new(Problem::told("", &bad.message));
+            let problem = Box::new(Problem::from_text("", &bad.message));
             let (file, line) = (file.path.clone(), bad.line);
             Trouble::Line(Box::new(Located { file, line, column: 1, text: None, width: 0, problem }))
         }

@@ -41,8 +41,8 @@ pub struct Context {
     pub probes: Probes,
     /// The packets that go by chosen places, if that is wanted.
     pub capture: Option<Box<Capture>>,
-    /// Losses of a queue discipline that are not yet recorded. A buffer in each queue takes 5 instructions more a hop.
-    pub dropped: Vec<(PacketId, DropReason)>,
+    /// Losses of a queue discipline that are not yet recorded. A buffer in each queue takes 5 instructions more for a hop.
+    pub(crate) dropped: Vec<(PacketId, DropReason)>,
 }
 
 /// Between two events, when no loss is unrecorded.

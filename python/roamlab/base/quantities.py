@@ -50,3 +50,9 @@ def number(value: float) -> str:
     if math.isfinite(value) and 1e4 <= abs(value) < 1e15:
         return f"{value:.0f}"
     return f"{value:.4g}"
+
+
+def seconds(time_ns: int) -> str:
+    """A time in s with all its nanoseconds."""
+    whole, rest = divmod(time_ns, 10**9)
+    return f"{whole}.{rest:09d}"

@@ -12,8 +12,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
-from roamlab.papers.exploring import Decider, outcome
 from roamlab.papers.reporting import search_report
+from roamlab.papers.spaces import Decider, outcome
 from roamlab.papers.stored import code
 from roamlab.showing.page import Table
 
@@ -33,7 +33,7 @@ RECORD = "blocks.json"
 
 def report(space: Space[Any], session: Session, blocks: int) -> tuple[Report, dict[str, Any]]:
     """Decide all claims of the space under the default in disjoint blocks of `session.runs` runs each."""
-    decider = Decider(space, session)
+    decider = Decider(space, session.store, session.threads, session.runs)
     found: dict[str, list[tuple[str, str]]] = {}
     for block in range(blocks):
         numbers = range(block * session.runs, (block + 1) * session.runs)

@@ -1,43 +1,42 @@
-"""`roamlab reproduce PAPER --explore`: where, in the space of what a paper leaves open, its claims come out."""
+"""`roamlab reproduce PAPER --explore`: where, in the space of what a paper leaves open, its claims come out.
+
+And the one setting under which most of its results hold.
+"""
 
 from __future__ import annotations
 
-import math
-import time
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
-from roamlab.base.quantities import counted, with_unit
+from roamlab.base.quantities import counted
 from roamlab.base.screen import say
-from roamlab.papers import sentences
+from roamlab.papers import fitting, sentences
 from roamlab.papers.reporting import search_report, table_of
 from roamlab.papers.robustness import Known
 from roamlab.papers.runs import Batch
+from roamlab.papers.spaces import Decider, labels, near, outcomes
 from roamlab.papers.stored import code
 from roamlab.showing.page import Measured, Table
 from roamlab.showing.report import Assumption
-from roamlab.statistics.axes import Outcome, Setting, shortfall
-from roamlab.statistics.claims import interval_text, turned
+from roamlab.statistics.axes import permits
+from roamlab.statistics.claims import turned
 from roamlab.statistics.space import alone, beside, explore, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from roamlab.papers import Session
-    from roamlab.papers.spaces import Space
+    from roamlab.papers.spaces import Ask, Space
     from roamlab.showing.report import Report
-    from roamlab.statistics.axes import Axis
-    from roamlab.statistics.claims import Claim, Measure, Verdict
+    from roamlab.statistics.axes import Axis, Outcome, Setting
+    from roamlab.statistics.claims import Verdict
     from roamlab.statistics.space import Explored, Robustness
     from roamlab.statistics.stats import Interval
 
-    Ask = Callable[[Batch, Any, range], Callable[[], Sequence[Claim]]]
-
-SETTINGS = 200
-"""As many are tried unless another number is asked for."""
-LOG_SECONDS = 10.0
+FURTHER = 0.5
+"""Settings tried for the joint fit, as a part of those that the exploration before it tries."""
 
 
 @dataclass(frozen=True)
@@ -53,140 +52,110 @@ class Confirmed:
         return f"{self.verdict} in {self.runs} further runs: {self.measured}"
 
 
-def outcome(claim: Claim) -> Outcome:
-    """Result of a claim's measures, with the distance of the worst from the border of its claimed range."""
-    worst = min(
-        claim.counted or claim.measures, key=lambda measure: (_RANK[measure.verdict], _margin(measure))
-    )
-    distance = worst.claimed.distance(worst.measured.effect)
-    counted = claim.counted or claim.measures
-    return Outcome(
-        claim.verdict,
-        _margin(worst),
-        _told(worst),
-        distance,
-        worst.unit,
-        measures=tuple(measure.what for measure in counted),
-        held=tuple(measure.what for measure in counted if measure.verdict == "holds"),
-        short=sum(shortfall(_margin(measure)) for measure in counted),
-    )
-
-
-_RANK: dict[Verdict, int] = {"contradicted": 0, "undecided": 1, "holds": 2}
-
-
-def _margin(measure: Measure) -> float:
-    found, claimed = measure.measured, measure.claimed
-    inside = min(found.effect - claimed.low, claimed.high - found.effect)
-    half = (found.high - found.low) / 2
-    if half == 0.0 or math.isinf(half):
-        return {"holds": math.inf, "contradicted": -math.inf, "undecided": 0.0}[measure.verdict]
-    return inside / half
-
-
-def _told(measure: Measure) -> str:
-    found = measure.measured
-    value = with_unit(f"{found.effect:.3g}", measure.unit)
-    return f"{measure.what}: {value} ({interval_text(found)}), claimed {measure.claimed}"
-
-
-@dataclass(frozen=True)
-class Decider:
-    """Decides a paper's claims under settings. Equal runs are made once, and found in the store again."""
-
-    space: Space[Any]
-    session: Session
-
-    @property
-    def blocks(self) -> tuple[range, range, range]:
-        """Numbers of runs: for each setting, for a closer look, and fresh ones that no choice was based on."""
-        few, many = self.space.runs, self.space.confirm
-        return range(few), range(few, few + many), range(few + many, few + 2 * many)
-
-    def claims(self, settings: Sequence[Setting], numbers: range, ask: Ask) -> list[list[Claim]]:
-        """Those that `ask` decides, under each setting, from the runs with these numbers."""
-        batch = Batch()
-        decide = [ask(batch, self.space.interpretation(setting), numbers) for setting in settings]
-        batch.make(self.session.store, self.session.threads, say_found=False)
-        return [list(each()) for each in decide]
-
-    def every(self, settings: Sequence[Setting], numbers: range) -> list[list[Claim]]:
-        """All claims under each setting."""
-        found = self.claims(settings, numbers, self.space.ask)
-        if self.space.beside is None:
-            return found
-        rest = self.claims(settings, numbers, self.space.beside)
-        return [own + more for own, more in zip(found, rest, strict=True)]
-
-    def whole(self, numbers: range) -> list[Claim]:
-        """All claims under the default, as the paper's reproduction decides them, from the runs with these numbers."""
-        if self.space.whole is None:
-            (found,) = self.every([(0,) * len(self.space.axes)], numbers)
-            return found
-        batch = Batch()
-        decide = self.space.whole(batch, numbers)
-        batch.make(self.session.store, self.session.threads, say_found=False)
-        return list(decide())
-
-    def progress(self, what: str, budget: int) -> Callable[[int], None]:
-        """Prints from time to time how many settings were tried."""
-        began = said = time.monotonic()
-
-        def tell(tried: int) -> None:
-            nonlocal said
-            now = time.monotonic()
-            if now - said >= LOG_SECONDS:
-                said = now
-                left = round((now - began) * max(0, budget - tried) / tried)
-                say(f"{what}: {tried} of {budget} settings, {left // 60}:{left % 60:02} left", err=True)
-
-        return tell
-
-
-def outcomes(claims: Sequence[Claim]) -> dict[str, Outcome]:
-    """Of each claim, by its name."""
-    return {claim.id: outcome(claim) for claim in claims}
-
-
 ROUNDS = 3
-"""Turning points of a claim that are examined again, until fresh runs confirm one."""
+"""Turns by several values that get fresh runs, of each claim that no single value turns, until one is confirmed."""
 
 
-def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, dict[str, Confirmed]]:
-    """Explore a paper's space; runs that the store has are not made again. Then examine each turning point again."""
-    decider = Decider(space, session)
-    runs, closer, fresh = decider.blocks
+def planned(space: Space[Any], session: Session, settings: int) -> dict[str, int]:
+    """The budget of a search of this number of settings, before it begins."""
+    singles = [permits(space.axes, setting) for setting in alone(space.axes)[1:]]
+    return {
+        "settings": settings,
+        "of these single values": sum(singles),
+        "single values that the text rules out": len(singles) - sum(singles),
+        "runs under the default": len(
+            Decider(space, session.store, session.threads, session.runs).of_default
+        ),
+        "runs under a single value": space.confirm,
+        "runs under another setting": space.runs,
+        "single values with fresh runs at most": sum(singles),
+        "turns by several values with fresh runs at most, of a claim": ROUNDS,
+        "fresh runs of a turn": space.confirm,
+        "further settings for one that fits all": round(settings * FURTHER),
+        "fresh runs of the fit": space.confirm,
+    }
+
+
+def search(
+    space: Space[Any], session: Session, budget: int
+) -> tuple[Explored, dict[str, dict[Setting, Confirmed]]]:
+    """Explore a paper's space; runs that the store has are not made again. Then fresh runs at each turn.
+
+    These are at every single value that turned a claim, and then at the smallest change of each claim that has none.
+    """
+    decider = Decider(space, session.store, session.threads, session.runs)
+    runs, closer, *_ = decider.blocks
+    (steering,) = decider.claims([decider.default], runs, space.ask)
+    names = {claim.id for claim in steering}
+    at_default = outcomes(decider.whole(decider.of_default))
 
     def evaluate(settings: Sequence[Setting], closely: bool) -> list[Mapping[str, Outcome]]:
+        if list(settings) == [decider.default]:
+            return [{name: of for name, of in at_default.items() if name in names}]
         found = decider.claims(settings, closer if closely else runs, space.ask)
         return [outcomes(of_setting) for of_setting in found]
 
     found = explore(space.axes, evaluate, budget, decider.progress("explored", budget))
-    steering = set(found.claims)
     if space.beside is not None:
-        wanted = dict.fromkeys([*found.drawn, *alone(space.axes)])
-        settings = [setting for setting in found.tried if setting in wanted]
-        found = beside(found, _beside(decider, settings, space.beside))
-    confirmed: dict[str, Confirmed] = {}
+        drawn = list(dict.fromkeys(found.drawn))[: space.beside_drawn]
+        wanted = dict.fromkeys([*drawn, *alone(space.axes)])
+        settings = [s for s in (*found.tried, *found.ruled_out) if s in wanted and s != decider.default]
+        decided = _beside(decider, settings, space.beside)
+        decided[decider.default] = {name: of for name, of in at_default.items() if name not in names}
+        found = beside(found, decided)
+    return _confirm(decider, found, names)
+
+
+def _confirm(
+    decider: Decider, found: Explored, steering: set[str]
+) -> tuple[Explored, dict[str, dict[Setting, Confirmed]]]:
+    """Fresh runs at turns. Where they do not confirm one, theirs is what the setting gave."""
+    confirmed: dict[str, dict[Setting, Confirmed]] = {name: {} for name in found.claims}
+
+    def anew(wanted: Mapping[Setting, Sequence[str]]) -> None:
+        for setting, name, again in _anew(decider, wanted, steering):
+            confirmed[name][setting] = again[1]
+            if again[1].verdict != found.tried[setting][name].verdict:
+                found.tried[setting][name] = again[0]
+
+    def turns(setting: Setting) -> list[str]:
+        return [
+            name
+            for name, of in found.tried[setting].items()
+            if of.verdict == turned(found.claims[name].default)
+        ]
+
+    singles = [setting for setting in alone(found.axes)[1:] if setting in found.tried]
+    anew({setting: names for setting in singles if (names := turns(setting))})
     for _ in range(ROUNDS):
-        open_ = {
-            name: robust.turning
-            for name, robust in found.claims.items()
-            if robust.turning is not None
-            and (name not in confirmed or confirmed[name].setting != robust.turning)
-        }
+        found = replace(found, claims=judge(found.axes, found.tried, found.drawn))
+        open_: dict[Setting, list[str]] = {}
+        for name, robust in found.claims.items():
+            if robust.turning is not None and robust.turning not in confirmed[name]:
+                open_.setdefault(robust.turning, []).append(name)
         if not open_:
             break
-        for names, ask in ((steering, space.ask), (open_.keys() - steering, space.beside)):
-            of = {name: turn for name, turn in open_.items() if name in names}
-            if of and ask is not None:
-                confirmed |= _anew(decider, found, of, fresh, ask)
-        if any(confirmed[name].verdict != turned(found.claims[name].default) for name in open_):
-            found = replace(found, claims=judge(found.axes, found.tried, found.drawn))
-    at_the_turn = {
-        name: again for name, again in confirmed.items() if again.setting == found.claims[name].turning
-    }
-    return found, at_the_turn
+        anew(open_)
+    return replace(found, claims=judge(found.axes, found.tried, found.drawn)), confirmed
+
+
+def _anew(
+    decider: Decider, wanted: Mapping[Setting, Sequence[str]], steering: set[str]
+) -> list[tuple[Setting, str, tuple[Outcome, Confirmed]]]:
+    """Results of fresh runs of claims, each under a setting."""
+    space = decider.space
+    _, _, fresh, _ = decider.blocks
+    found = []
+    for ask, steers in ((space.ask, True), (space.beside, False)):
+        settings = [s for s, names in wanted.items() if any((name in steering) == steers for name in names)]
+        if not settings or ask is None:
+            continue
+        for setting, claims in zip(settings, decider.claims(settings, fresh, ask), strict=True):
+            for name, again in outcomes(claims).items():
+                if name in wanted[setting]:
+                    told = Confirmed(setting, again.verdict, again.measured, len(fresh))
+                    found.append((setting, name, (again, told)))
+    return found
 
 
 def _beside(decider: Decider, settings: Sequence[Setting], ask: Ask) -> dict[Setting, Mapping[str, Outcome]]:
@@ -196,45 +165,27 @@ def _beside(decider: Decider, settings: Sequence[Setting], ask: Ask) -> dict[Set
     return dict(zip(settings, map(outcomes, decided), strict=True))
 
 
-def everywhere(decider: Decider, found: Explored) -> Explored:
-    """A search with the claims that did not steer it decided in all settings that it tried."""
-    ask = decider.space.beside
-    if ask is None:
-        return found
-    (default, *_) = alone(found.axes)
-    missing = [setting for setting, of in found.tried.items() if of.keys() != found.tried[default].keys()]
-    return beside(found, _beside(decider, missing, ask)) if missing else found
+def at_turn(robust: Robustness, confirmed: Mapping[str, Mapping[Setting, Confirmed]]) -> Confirmed | None:
+    """The fresh runs under the smallest change that turns a claim, if there were some."""
+    return confirmed[robust.claim].get(robust.turning) if robust.turning is not None else None
 
 
-def _anew(
-    decider: Decider, found: Explored, turning: Mapping[str, Setting], fresh: range, ask: Ask
-) -> dict[str, Confirmed]:
-    """Results of fresh runs where claims turned. Where they do not confirm it, theirs is what the setting gave."""
-    turns = sorted(set(turning.values()))
-    decided = {
-        (turn, claim.id): claim
-        for turn, of_turn in zip(turns, decider.claims(turns, fresh, ask), strict=True)
-        for claim in of_turn
-    }
-    confirmed = {}
-    for name, turn in turning.items():
-        again = outcome(decided[turn, name])
-        confirmed[name] = Confirmed(turn, again.verdict, again.measured, len(fresh))
-        if again.verdict != found.tried[turn][name].verdict:
-            found.tried[turn][name] = again
-    return confirmed
-
-
-def line(space: Space[Any], robust: Robustness, confirmed: Mapping[str, Confirmed]) -> str:
+def line(space: Space[Any], robust: Robustness, confirmed: Mapping[str, Mapping[Setting, Confirmed]]) -> str:
     """A claim's robustness in one line, with the results of fresh runs where its verdict turned."""
-    again = confirmed.get(robust.claim)
+    again = at_turn(robust, confirmed)
     return robust.line(space.axes, (again.verdict, again.runs) if again else None)
 
 
-def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, dict[str, Any]]:
-    """Explore, and write the result: as a page, and as data."""
+def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, dict[str, Any], dict[str, Any]]:
+    """Explore, fit, and write the result: as a page, and as the data of either."""
+    plan = planned(space, session, budget)
+    say(f"budget: {', '.join(f'{what} {count}' for what, count in plan.items())}", err=True)
     found, confirmed = search(space, session, budget)
-    data = _data(space, found, confirmed)
+    by = _made(space, session)
+    data = by | {"budget": plan} | _data(space, found, confirmed)
+    fitted = fitting.fit(
+        Decider(space, session.store, session.threads, session.runs), found, round(budget * FURTHER)
+    )
     page = search_report(
         space,
         session,
@@ -246,12 +197,12 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
             "measures": _measures(found),
             "deciding": _deciding(found),
             "axes": _axes(space),
+            **fitting.tables(fitted),
         },
         {
             "settings tried": len(found.tried),
             "of these drawn by weight, for the shares": len(found.drawn),
-            "runs of each experiment under a setting": space.runs,
-            "further runs where a verdict turns": space.confirm,
+            **{f"budget, {what}": count for what, count in plan.items()},
         },
         figures=[Known.of(data).draw_map(session.figures)],
         assumptions=[
@@ -259,7 +210,26 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
             for axis in space.axes
         ],
     )
-    return page, data
+    return page, data, by | fitting.data(fitted)
+
+
+def _made(space: Space[Any], session: Session) -> dict[str, str]:
+    """Origin of a record: the engine, its behaviour in the paper's runs, and the code of the claims."""
+    return {
+        "engine": _roamlab.build_hash(),
+        "behaviour": behaviour(space, session.threads),
+        "code": code(space.ask.__module__),
+    }
+
+
+def behaviour(space: Space[Any], threads: int) -> str:
+    """One number for what the engine does in the paper's experiments: all that the measures read of run 0.
+
+    Builds of the engine with the same behaviour have the same number.
+    """
+    batch = Batch()
+    space.ask(batch, space.default, range(1))
+    return batch.behaviour(threads)
 
 
 def _headline(found: Explored) -> str:
@@ -271,7 +241,9 @@ def _headline(found: Explored) -> str:
     return f"{never} {len(found.tried)} settings; {counted(len(turning), 'turns', 'turn')}{names}."
 
 
-def _robustness(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]) -> Table:
+def _robustness(
+    space: Space[Any], found: Explored, confirmed: Mapping[str, Mapping[Setting, Confirmed]]
+) -> Table:
     def share(verdict: Verdict, robust: Robustness) -> Measured:
         return Measured(_percent(robust.shares[verdict]), ".3g")
 
@@ -282,7 +254,7 @@ def _robustness(space: Space[Any], found: Explored, confirmed: Mapping[str, Conf
         {
             "robustness": lambda robust: line(space, robust, confirmed),
             "where it turns, examined again": lambda robust: str(
-                confirmed.get(robust.claim, "no verdict turned")
+                at_turn(robust, confirmed) or "no verdict turned"
             ),
             "holds [% of the space]": partial(share, "holds"),
             "undecided [% of the space]": partial(share, "undecided"),
@@ -346,37 +318,26 @@ def _map(found: Explored) -> dict[str, list[list[float | None]]]:
     }
 
 
-def labels(space: Space[Any], setting: Setting) -> dict[str, str]:
-    """Of the axes that are not at their default, the values' labels."""
-    return {axis.what: axis.values[at].label for axis, at in zip(space.axes, setting, strict=True) if at}
-
-
-def near(space: Space[Any], robust: Robustness) -> dict[str, Any]:
-    """The setting in which a claim comes nearest to holding, and how far it is there, for JSON."""
-    found = robust.nearest
-    return {
-        "setting": labels(space, robust.best),
-        "verdict": found.verdict,
-        "measured": found.measured,
-        "distance": found.distance,
-        "unit": found.unit,
-        "half_widths": -found.margin if math.isfinite(found.margin) else None,
-        "line": robust.nearest_text(space.axes),
-    }
-
-
-def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]) -> dict[str, Any]:
+def _data(
+    space: Space[Any], found: Explored, confirmed: Mapping[str, Mapping[Setting, Confirmed]]
+) -> dict[str, Any]:
     of = sentences.of_paper(space.paper)
 
+    def fresh(again: Confirmed) -> dict[str, Any]:
+        return {"verdict": again.verdict, "measured": again.measured, "runs": again.runs}
+
     def claim(robust: Robustness) -> dict[str, Any]:
-        turned = confirmed.get(robust.claim)
+        again = at_turn(robust, confirmed)
         return {
             "default": robust.default,
             "turned": robust.turned,
             "robustness": line(space, robust, confirmed),
             "turns_under": None if robust.turning is None else labels(space, robust.turning),
-            "fresh_runs": turned
-            and {"verdict": turned.verdict, "measured": turned.measured, "runs": turned.runs},
+            "fresh_runs": again and fresh(again),
+            "turns": [
+                {"setting": labels(space, setting), "fresh_runs": fresh(each)}
+                for setting, each in confirmed[robust.claim].items()
+            ],
             "shares": {
                 verdict: [share.effect, share.low, share.high] for verdict, share in robust.shares.items()
             },
@@ -389,18 +350,18 @@ def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]
             ],
         }
 
+    every = found.tried | found.ruled_out
+
     def decided(setting: Setting) -> dict[str, Any]:
         return {
             "setting": labels(space, setting),
             "claims": {
                 name: {"verdict": each.verdict, "measured": each.measured}
-                for name, each in found.tried[setting].items()
+                for name, each in every[setting].items()
             },
         }
 
     return {
-        "engine": _roamlab.build_hash(),
-        "code": code(space.ask.__module__),
         "settings": len(found.tried),
         "drawn": len(found.drawn),
         "runs": space.runs,
@@ -409,6 +370,6 @@ def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]
         "says": {axis.what: sentences.text_on(of, axis) for axis in space.axes},
         "map": _map(found),
         "claims": {name: claim(robust) for name, robust in found.claims.items()},
-        "alone": [decided(setting) for setting in alone(space.axes) if setting in found.tried],
+        "alone": [decided(setting) for setting in alone(space.axes) if setting in every],
         "tried": [{"drawn": found.drawn.count(setting), **decided(setting)} for setting in found.tried],
     }

@@ -1,15 +1,13 @@
-"""`roamlab reproduce PAPER --fit`: the one setting for all claims under which most of a paper's results hold."""
+"""The one setting for all claims under which most of a paper's results hold: a part of `reproduce PAPER --explore`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from roamlab import _roamlab
 from roamlab.papers import sentences
-from roamlab.papers.exploring import Decider, everywhere, near, outcome, outcomes, search
-from roamlab.papers.reporting import search_report
-from roamlab.papers.stored import code
+from roamlab.papers.spaces import near, outcome, outcomes
 from roamlab.showing.page import Table
 from roamlab.statistics.fit import climb, ranked
 from roamlab.statistics.space import changes, judge
@@ -17,15 +15,11 @@ from roamlab.statistics.space import changes, judge
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from roamlab.papers import Session
-    from roamlab.papers.spaces import Space
-    from roamlab.showing.report import Report
+    from roamlab.papers.spaces import Decider, Space
     from roamlab.statistics.axes import Outcome, Setting, Tried
     from roamlab.statistics.claims import Claim
-    from roamlab.statistics.space import Robustness
+    from roamlab.statistics.space import Explored, Robustness
 
-FURTHER = 0.5
-"""Settings tried for the joint fit, as a part of those that the exploration before it tries."""
 _LOOKED = 3
 """The best settings that are compared again, and with the default, on runs that did not choose them."""
 
@@ -44,6 +38,8 @@ class Fit:
     runs: int
     nowhere: Mapping[str, Robustness]
     """Results that hold under no setting tried, with the nearest one."""
+    apart: Sequence[tuple[str, str]]
+    """Results that each hold in settings tried, and in none of them together."""
 
     def held(self, claims: Sequence[Claim]) -> int:
         """How many results hold."""
@@ -60,63 +56,73 @@ class Fit:
         )
 
 
-def fit(space: Space[Any], session: Session, budget: int) -> Fit:
-    """Explore the space, continue where most results hold together, and examine the best setting with fresh runs.
+def fit(decider: Decider, explored: Explored, budget: int) -> Fit:
+    """Continue a search where most results hold together, and examine the best setting with fresh runs.
 
-    The exploration is that of `--explore`, and its runs are found again. The setting is chosen from the runs of the
-    search and of the closer look. What is reported of it comes from runs that neither had.
+    The claims that do not steer a search are decided in the best few. The setting is chosen from the runs of the search
+    and of the closer look. What is reported of it comes from runs
+    that neither had. It has no value that the text rules out.
     """
-    decider = Decider(space, session)
-    runs, closer, fresh = decider.blocks
-    default = (0,) * len(space.axes)
-    explored = everywhere(decider, search(space, session, budget)[0])
-    (at_default,) = decider.every([default], runs)
-    results = [claim.id for claim in at_default if claim.kind == "result"]
+    space, default = decider.space, decider.default
+    runs, closer, _, fresh = decider.blocks
+    results = [claim.id for claim in decider.whole(decider.of_default) if claim.kind == "result"]
+    steering = [name for name in results if all(name in of for of in explored.tried.values())]
 
-    def evaluate(settings: Sequence[Setting]) -> list[dict[str, Outcome]]:
-        return [outcomes(claims) for claims in decider.every(settings, runs)]
+    def evaluate(settings: Sequence[Setting]) -> Sequence[Mapping[str, Outcome]]:
+        return list(map(outcomes, decider.claims(settings, runs, space.ask)))
 
-    further = round(budget * FURTHER)
-    tried = climb(space.axes, evaluate, explored.tried, results, further, decider.progress("fitted", further))
-    best = list(dict.fromkeys([*ranked(tried, results)[:_LOOKED], default]))
-    again: Tried = dict(zip(best, map(outcomes, decider.every(best, closer)), strict=True))
+    tried = climb(space.axes, evaluate, explored.tried, steering, budget, decider.progress("fitted", budget))
+    best = list(dict.fromkeys([*ranked(tried, steering)[:_LOOKED], default]))
+    again = _every(decider, best, closer)
     chosen = ranked(again, results)[0]
     under_fit, under_default = decider.every([chosen, default], fresh)
+    every = [
+        *explored.tried.values(),
+        *tried.values(),
+        *again.values(),
+        *map(outcomes, (under_fit, under_default)),
+    ]
+    held = {name for of in every for name in _holds(of, results)}
     robust = judge(space.axes, tried | again, explored.drawn)
-    held = {name for name in results if any(of[name].verdict == "holds" for of in (tried | again).values())}
-    held |= {
-        claim.id for claims in (under_fit, under_default) for claim in claims if claim.verdict == "holds"
-    }
-    nowhere = {name: robust[name] for name in results if name not in held}
-    return Fit(space, len(tried), chosen, under_fit, under_default, len(fresh), nowhere)
-
-
-def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, dict[str, Any]]:
-    """Fit, and write the result: as a page, and as data."""
-    found = fit(space, session, budget)
-    of = sentences.of_paper(space.paper)
-    data = _data(found, of)
-    nowhere = {
-        name: f"holds under none of the {found.tried} settings tried; closest with {robust.nearest_text(space.axes)}"
-        for name, robust in found.nowhere.items()
-    }
-    page = search_report(
+    return Fit(
         space,
-        session,
-        "one setting for all claims",
-        "The setting under which most of the paper's results hold together, from a search over what the paper "
-        "leaves open. The cards show the claims under it, on runs that the search did not use.",
-        found.headline,
-        {"axes": _axes(data), "claims": _claims(found), "nowhere": _nowhere(data)},
-        {
-            "settings tried": found.tried,
-            "runs of each experiment under a setting": space.runs,
-            "further runs of each experiment": found.runs,
-        },
-        claims=found.under_fit,
-        robustness=nowhere,
+        len(tried),
+        chosen,
+        under_fit,
+        under_default,
+        len(fresh),
+        {name: robust[name] for name in results if name not in held},
+        _pairs_apart(every, [name for name in results if name in held]),
     )
-    return page, data
+
+
+def _holds(of: Mapping[str, Outcome], names: Sequence[str]) -> set[str]:
+    """Those that are decided under a setting and hold."""
+    return {name for name in names if name in of and of[name].verdict == "holds"}
+
+
+def _pairs_apart(every: Sequence[Mapping[str, Outcome]], names: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of which both were decided wherever one holds, and never hold together."""
+    together = [(_holds(of, names), of.keys()) for of in every]
+    return [
+        (one, other)
+        for one, other in combinations(names, 2)
+        if not any(
+            {one, other} <= holds or (holds & {one, other} and not {one, other} <= decided)
+            for holds, decided in together
+        )
+    ]
+
+
+def _every(decider: Decider, settings: Sequence[Setting], numbers: range) -> Tried:
+    """All claims under each setting."""
+    return dict(zip(settings, map(outcomes, decider.every(settings, numbers)), strict=True))
+
+
+def tables(found: Fit) -> dict[str, Table]:
+    """The fit on a page."""
+    of = data(found)
+    return {"fit": _axes(of), "fit-claims": _claims(found), "nowhere": _nowhere(of), "apart": _apart(of)}
 
 
 def summary(data: Mapping[str, Any]) -> str:
@@ -124,7 +130,6 @@ def summary(data: Mapping[str, Any]) -> str:
     lines = [data["headline"]]
     lines += [
         f"{axis['axis']}: {axis['fit']}, default {axis['default']}"
-        f"{'; the text rules this out' if axis['excluded'] else ''}"
         for axis in data["axes"]
         if axis["fit"] != axis["default"]
     ]
@@ -133,15 +138,15 @@ def summary(data: Mapping[str, Any]) -> str:
         for name, claim in data["claims"].items()
     ]
     lines += [f"{name}: never holds; nearest: {near['line']}" for name, near in data["nowhere"].items()]
+    lines += [f"{one} and {other}: hold, but under no setting tried together" for one, other in data["apart"]]
     return "\n".join(lines)
 
 
-def _data(found: Fit, of: Sequence[sentences.Sentence]) -> dict[str, Any]:
-    axes = found.space.axes
+def data(found: Fit) -> dict[str, Any]:
+    """For JSON."""
+    axes, of = found.space.axes, sentences.of_paper(found.space.paper)
     by_default = {claim.id: claim for claim in found.under_default}
     return {
-        "engine": _roamlab.build_hash(),
-        "code": code(found.space.ask.__module__),
         "headline": found.headline,
         "settings": found.tried,
         "fresh_runs": found.runs,
@@ -153,7 +158,6 @@ def _data(found: Fit, of: Sequence[sentences.Sentence]) -> dict[str, Any]:
                 "default": axis.values[0].label,
                 "fit": axis.values[at].label,
                 "text": sentences.text_on(of, axis),
-                "excluded": sentences.excluded(of, axis, at),
             }
             for axis, at in zip(axes, found.setting, strict=True)
         ],
@@ -168,16 +172,18 @@ def _data(found: Fit, of: Sequence[sentences.Sentence]) -> dict[str, Any]:
             for claim in found.under_fit
         },
         "nowhere": {name: near(found.space, robust) for name, robust in found.nowhere.items()},
+        "apart": [list(pair) for pair in found.apart],
     }
 
 
 def _axes(data: Mapping[str, Any]) -> Table:
     rows = [
-        (axis["axis"], axis["default"], axis["fit"], "yes" if axis["excluded"] else "no", axis["text"])
+        (axis["axis"], axis["default"], axis["fit"], axis["text"])
         for axis in data["axes"]
+        if axis["fit"] != axis["default"]
     ]
-    headings = ("axis", "default", "fit", "the text rules the fit out", "statement of the text")
-    return Table("The setting, the default and the statement of the text", headings, rows)
+    title = f"One setting for all results: {data['headline']} It differs from the default in"
+    return Table(title, ("axis", "default", "fit", "statement of the text"), rows)
 
 
 def _claims(found: Fit) -> Table:
@@ -189,10 +195,26 @@ def _claims(found: Fit) -> Table:
         for own, other in zip(found.under_fit, found.under_default, strict=True)
     ]
     headings = ("claim", "kind", "under the fit", "decided by", "under the default", "decided by ")
-    return Table(f"The claims on {found.runs} further runs", headings, rows)
+    return Table(f"The claims under it, on {found.runs} further runs", headings, rows)
 
 
 def _nowhere(data: Mapping[str, Any]) -> Table:
     rows = [(name, of["line"], of["measured"]) for name, of in data["nowhere"].items()]
     headings = ("claim", "nearest setting", "measured there")
     return Table("Results that hold under no setting tried", headings, rows)
+
+
+def claims_table(data: Mapping[str, Any]) -> Table:
+    """The results of a fit on record, with the headline as its title."""
+    rows = [
+        (name, of["default"], of["verdict"], of["measured"])
+        for name, of in data["claims"].items()
+        if of["kind"] == "result"
+    ]
+    title = f"One setting for all results. {data['headline']}"
+    return Table(title, ("claim", "under the default", "under this setting", "decided by"), rows)
+
+
+def _apart(data: Mapping[str, Any]) -> Table:
+    rows = [(one, other) for one, other in data["apart"]]
+    return Table("Results that hold, but under no setting tried together", ("claim", "and"), rows)

@@ -63,6 +63,8 @@ def _whole(name: str, session: Session, found: Report, numbers: Sequence[Printed
         tables["sentences"] = sentences.table(text)
     if numbers:
         tables["printed"] = printed.table(numbers, found)
+    if fit := robustness.fitted(name, session.store):
+        tables["fit"] = fit
     for stem, table in tables.items():
         write_csv(table, session.tables / f"{stem}.csv")
     return replace(

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from roamlab import _roamlab
 from roamlab.base import figures
 from roamlab.base.errors import BadInput
 from roamlab.base.inputs import unread
 from roamlab.base.output import write_whole
-from roamlab.papers import sentences, spaces
+from roamlab.papers import fitting, spaces
 from roamlab.papers.stored import code
 from roamlab.showing.matrix import Change, Matrix
 from roamlab.showing.page import Table
@@ -24,16 +24,18 @@ from roamlab.statistics.claims import KINDS, VERDICTS, Searched, turned
 from roamlab.statistics.stats import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from roamlab.base.figures import SavedFigure
     from roamlab.statistics.claims import Claim, Verdict
 
-KEPT = "explored"
-"""In a store: the folder of what searches found, one file for each paper."""
-RECORD = "explored.json"
-"""In a paper's package: the same."""
+T = TypeVar("T")
+
+KEPT, FIT = "explored", "fit"
+"""In a store: the folders of what searches found, one file for each paper: all, and the setting that fits most."""
+RECORD = f"{KEPT}.json"
+"""In a paper's package: the first of these. The other may be there too."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class Known:
     """Statements of the paper about each axis."""
     nearest: Mapping[str, Mapping[str, Any]]
     """Of each claim the setting in which it comes nearest to holding, with its distance. Older records have none."""
+    turns: Mapping[str, Sequence[str]]
+    """Of each claim the changes that fresh runs confirm to turn it. Older records have none."""
     alone: Sequence[tuple[Mapping[str, str], Mapping[str, Verdict]]]
     """The default (no change), then each other value of an axis alone, with the claims' verdicts. Older records have
     none; a short search has not tried all."""
@@ -91,6 +95,7 @@ class Known:
                 for claim, each in data["claims"].items()
                 if "nearest" in each
             },
+            {str(claim): _confirmed(each) for claim, each in data["claims"].items()},
             [
                 (
                     dict(each["setting"]),
@@ -118,6 +123,8 @@ class Known:
         if claim.final == "depends":
             told["depends on"] = found.changes
             told["with this change"] = f"{found.fresh} in {found.runs} further runs: {found.measured}"
+            if others := [each for each in self.turns[claim.id] if each != found.changes]:
+                told["or on"] = "; or ".join(others)
         elif found.excluded:
             told["turn that does not count"] = (
                 f"{found.changes}. The text rules out: {', '.join(found.excluded)}"
@@ -237,6 +244,16 @@ def _searched(claim: Mapping[str, Any], drawn: int) -> Searched:
     )
 
 
+def _confirmed(claim: Mapping[str, Any]) -> list[str]:
+    """The changes of a claim's record that fresh runs confirm, for people."""
+    other = turned(_verdict(claim["default"]))
+    return [
+        Searched({str(what): str(value) for what, value in each["setting"].items()}).changes
+        for each in claim.get("turns", [])
+        if each["fresh_runs"]["verdict"] == other
+    ]
+
+
 def _verdict(word: str) -> Verdict:
     """Raises `ValueError` if it is none."""
     return VERDICTS[VERDICTS.index(cast("Verdict", word))]
@@ -244,12 +261,11 @@ def _verdict(word: str) -> Verdict:
 
 def ruled_out(paper: str, setting: Mapping[str, str]) -> tuple[str, ...]:
     """The choices of a setting with a value that the text of the paper rules out."""
-    text = sentences.of_paper(paper) if setting else []
     return tuple(
         axis.what
-        for axis in (spaces.axes(paper) if text else ())
-        for at, value in enumerate(axis.values)
-        if setting.get(axis.what) == value.label and sentences.excluded(text, axis, at)
+        for axis in (spaces.axes(paper) if setting else ())
+        for value in axis.values
+        if value.ruled_out and setting.get(axis.what) == value.label
     )
 
 
@@ -264,18 +280,38 @@ def known(paper: str, store: Path) -> Known | None:
     From the store if a search by this engine and this code left it there, else from the package's record. Raises
     `BadInput` if the store has something else there.
     """
-    kept = store / KEPT / f"{paper}.json"
+    return _known(paper, store, KEPT, Known.of, lambda found: (found.engine, found.code))
+
+
+def fitted(paper: str, store: Path) -> Table | None:
+    """The one setting under which most of a paper's results hold, on record in the same places, or `None`."""
+    found = _known(paper, store, FIT, _fit, lambda found: found[:2])
+    return found[2] if found else None
+
+
+def _fit(data: Mapping[str, Any]) -> tuple[str, str, Table]:
+    return str(data["engine"]), str(data["code"]), fitting.claims_table(data)
+
+
+def _known(
+    paper: str,
+    store: Path,
+    name: str,
+    read: Callable[[Any], T],
+    made_by: Callable[[T], tuple[str, str]],
+) -> T | None:
+    kept = store / name / f"{paper}.json"
     if kept.exists():
-        found = _read(kept)
-        if (found.engine, found.code) == (_roamlab.build_hash(), code(f"roamlab.papers.{paper}.space")):
+        found = _read(kept, read)
+        if made_by(found) == (_roamlab.build_hash(), code(f"roamlab.papers.{paper}.space")):
             return found
-    shipped = files("roamlab.papers") / paper / RECORD
-    return Known.of(json.loads(shipped.read_text(encoding="utf-8"))) if shipped.is_file() else None
+    shipped = files("roamlab.papers") / paper / f"{name}.json"
+    return read(json.loads(shipped.read_text(encoding="utf-8"))) if shipped.is_file() else None
 
 
-def _read(kept: Path) -> Known:
+def _read(kept: Path, read: Callable[[Any], T]) -> T:
     try:
-        return Known.of(json.loads(kept.read_text(encoding="utf-8")))
+        return read(json.loads(kept.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(
             kept,
@@ -285,13 +321,11 @@ def _read(kept: Path) -> Known:
         ) from error
 
 
-def keep(paper: str, data: Mapping[str, Any], store: Path) -> None:
-    """Keep the result of a search in the store, except the single settings."""
-    folder = store / KEPT
-    folder.mkdir(parents=True, exist_ok=True)
-    write_whole(
-        folder / f"{paper}.json", text({name: of for name, of in data.items() if name != "tried"}).encode()
-    )
+def keep(paper: str, name: str, data: Mapping[str, Any], store: Path) -> None:
+    """Keep the result of a search in the store, except the single settings; `name`: that of its record."""
+    path = store / name / f"{paper}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, text({part: of for part, of in data.items() if part != "tried"}).encode())
 
 
 def text(data: Mapping[str, Any]) -> str:

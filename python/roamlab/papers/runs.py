@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from contextlib import contextmanager, suppress
 from threading import Thread
@@ -178,6 +179,26 @@ class Batch:
                         found[at] = _value(kept, keys[job][name], texts)
         for runs in asked:
             runs.made()
+
+    def behaviour(self, threads: int) -> str:
+        """One number for what the engine gives in these runs: a hash of all columns that the measures read."""
+        read = {
+            job: sorted({column for take, _ in wanted.values() for column in read_by(take)})
+            for job, wanted in self._wanted.items()
+        }
+
+        def digest(job: Job, results: Results) -> str:
+            found = hashlib.sha256()
+            for table, _, column in (name.partition(".") for name in read[job]):
+                columns = results.columns(table)
+                found.update(f"{table}.{column} {columns.height}".encode())
+                if columns.names(column) is None:
+                    found.update(np.ascontiguousarray(columns[column]).tobytes())
+                else:
+                    found.update("\n".join(columns.words(column)).encode())
+            return found.hexdigest()
+
+        return hash_text("".join(sorted(measure(list(read), digest, threads, read.__getitem__))))[:16]
 
 
 def _make_missing(

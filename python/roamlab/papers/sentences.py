@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -74,11 +75,12 @@ class Sentence:
         return f'"{self.quote}" ({self.where})' if self.quote else "the paper has no statement"
 
 
-def of_paper(paper: str) -> list[Sentence]:
+@cache
+def of_paper(paper: str) -> tuple[Sentence, ...]:
     """The sentences of a paper; empty if its package has no such data. Raises `BadInput` if an entry is wrong."""
     data = files("roamlab.papers") / paper / DATA
     known = paper and data.is_file()
-    return read(data.read_text(encoding="utf-8"), f"{paper}/{DATA}") if known else []
+    return tuple(read(data.read_text(encoding="utf-8"), f"{paper}/{DATA}")) if known else ()
 
 
 def read(text: str, name: str) -> list[Sentence]:

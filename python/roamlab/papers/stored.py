@@ -80,7 +80,7 @@ def code(module: str) -> str:
 def sources(module: str) -> dict[str, bytes]:
     """The files of a module of this package and of those that it imports, and so on, by the modules' names.
 
-    The axes of a paper, which its module `space` reads, are among them.
+    The axes of a paper and the sentences on them, which its module `space` reads, are among them.
     """
     found: dict[str, bytes] = {}
     wanted = [module]
@@ -93,9 +93,9 @@ def sources(module: str) -> dict[str, bytes]:
         for node in ast.walk(ast.parse(found[name])):
             if isinstance(node, ast.ImportFrom) and node.module:
                 wanted += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        axes = path.with_name("axes.toml")
-        if path.stem == "space" and axes.is_file():
-            found[f"{name} axes"] = axes.read_bytes()
+        for data in ("axes", "sentences") if path.stem == "space" else ():
+            if (of := path.with_name(f"{data}.toml")).is_file():
+                found[f"{name} {data}"] = of.read_bytes()
     return found
 
 

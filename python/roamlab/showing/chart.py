@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from roamlab.base.errors import BadInput
-from roamlab.base.quantities import counted
+from roamlab.base.quantities import counted, seconds
 from roamlab.records.results import rows_of
 
 if TYPE_CHECKING:
@@ -110,12 +110,6 @@ class Chart:
         if not everything:
             lines.append(f"left out: {counted(len(self.beside), 'message')} about no host")
         return "\n".join([self.title, *lines]) + "\n"
-
-
-def seconds(time_ns: int) -> str:
-    """A time in s with all its nanoseconds."""
-    whole, rest = divmod(time_ns, 10**9)
-    return f"{whole}.{rest:09d}"
 
 
 def outcome(message: Message) -> str:

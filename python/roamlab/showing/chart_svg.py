@@ -290,6 +290,9 @@ def _covered(arrow: _Arrow, part: float, wide: float) -> list[_Box]:
 
 
 def _crosses(arrow: _Arrow, box: _Box) -> bool:
+    beside = max(arrow.x1, arrow.x2) < box.left or box.right < min(arrow.x1, arrow.x2)
+    if beside or max(arrow.y1, arrow.y2) < box.top or box.bottom < min(arrow.y1, arrow.y2):
+        return False
     points = (arrow.at(step / 60) for step in range(61))
     return any(box.left < x < box.right and box.top < y < box.bottom for x, y in points)
 

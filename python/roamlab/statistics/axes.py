@@ -11,6 +11,8 @@ import numpy as np
 from roamlab.base.quantities import with_unit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from roamlab.statistics.claims import Verdict
@@ -26,6 +28,8 @@ class Value:
     label: str
     value: Any
     weight: float = 1.0
+    ruled_out: bool = False
+    """A sentence of the paper excludes it: what happens with it is shown, and counts for no verdict."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +46,27 @@ class Axis:
     def __post_init__(self) -> None:
         if len(self.values) < 2 or any(value.weight <= 0 for value in self.values):
             raise ValueError(f"axis {self.field} needs two values or more, each with a weight above 0")
+        if self.values[0].ruled_out:
+            raise ValueError(f"axis {self.field}: the text rules out the default")
+
+    @property
+    def open(self) -> tuple[int, ...]:
+        """Positions of the values that the text permits."""
+        return tuple(at for at, value in enumerate(self.values) if not value.ruled_out)
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """Of its values, with the sum 1."""
-        found = np.array([value.weight for value in self.values], dtype=np.float64)
+        """Of its values, with the sum 1; 0 of those that the text rules out."""
+        found = np.array(
+            [0.0 if value.ruled_out else value.weight for value in self.values], dtype=np.float64
+        )
         share: NDArray[np.float64] = found / found.sum()
         return share
+
+
+def permits(axes: Sequence[Axis], setting: Setting) -> bool:
+    """The text rules out no value of the setting."""
+    return not any(axis.values[at].ruled_out for axis, at in zip(axes, setting, strict=True))
 
 
 _FARTHEST = -1000.0

@@ -1,8 +1,9 @@
 """The space of interpretations: the choices that a paper leaves open, and their search.
 
-Each choice is an axis with plausible values. A setting has one value on each axis. The search tries:
+Each choice is an axis with plausible values. A setting has one value on each axis. Values that the text rules out are
+tried alone, to show what they do, and are part of no other setting. The search tries, in this order:
 
-1. the default, and each other value alone;
+1. the default, and each other value alone, each with many runs;
 2. settings drawn by the values' weights, from which shares of the space are estimated;
 3. each other value with all the values that change nothing alone, because such a value may matter with another one;
 4. settings until all pairs of values are covered;
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from roamlab.statistics.axes import permits
 from roamlab.statistics.claims import turned
 from roamlab.statistics.regression import (
     goals_of,
@@ -33,6 +35,8 @@ from roamlab.statistics.stats import Interval, share_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from roamlab.statistics.axes import Axis, Outcome, Setting, Tried
     from roamlab.statistics.claims import Verdict
@@ -110,6 +114,8 @@ class Explored:
     tried: Tried
     drawn: Sequence[Setting]
     claims: Mapping[str, Robustness] = field(default_factory=dict)
+    ruled_out: Tried = field(default_factory=dict)
+    """The values alone that the text rules out: they are not among those tried."""
 
 
 def changes(axes: Sequence[Axis], setting: Setting) -> str:
@@ -128,27 +134,36 @@ def explore(
 ) -> Explored:
     """Search a space with this number of settings; `evaluate` gives each claim's outcome under each of a few settings.
 
-    Its second argument asks for a closer look, with more runs, at settings that lean to a verdict and do not reach it.
+    Its second argument asks for a closer look, with more runs: at single values, and at settings that lean to a verdict
+    and do not reach it. The default comes first and alone. Single values that the text rules out are tried in addition.
     Equal arguments give equal searches. `tell` hears how many settings were tried.
     """
     rng = np.random.default_rng(1)
     drawn = _draws(axes, max(1, round(budget * DRAWN)), rng)
-    budget = min(budget, prod(len(axis.values) for axis in axes))
+    budget = min(budget, _size(axes))
     tried: Tried = {}
-    looked: set[Setting] = set()
+    ruled_out: Tried = {}
 
-    def look(settings: Sequence[Setting], *, closely: bool) -> None:
+    def look(settings: Sequence[Setting], *, closely: bool, into: Tried = tried) -> None:
         for setting, found in zip(settings, evaluate(settings, closely), strict=True):
-            tried[setting] = dict(found)
+            into[setting] = dict(found)
 
-    def go(settings: Iterable[Setting]) -> None:
+    def go(settings: Iterable[Setting], *, closely: bool = False) -> None:
         plan = [each for each in dict.fromkeys(settings) if each not in tried][: budget - len(tried)]
         for at in range(0, len(plan), BATCH):
-            look(plan[at : at + BATCH], closely=False)
+            look(plan[at : at + BATCH], closely=closely)
             tell(len(tried))
 
     default, *others = alone(axes)
-    go([default, *drawn, *others])
+    go([default], closely=True)
+    # A small budget leaves room for what is drawn.
+    singles = [each for each in others if permits(axes, each)]
+    go(singles[: budget - len({default, *drawn} - {*singles})], closely=True)
+    if len(tried) > len(singles):
+        for at in range(0, len(excluded := [each for each in others if not permits(axes, each)]), BATCH):
+            look(excluded[at : at + BATCH], closely=True, into=ruled_out)
+    looked = set(tried)
+    go(drawn)
     go(_with_idle(axes, tried))
     go(_cover(axes, list(tried), 2, rng))
     plan: Sequence[Setting] = ()
@@ -162,13 +177,21 @@ def explore(
             break
         plan = _next(axes, tried, rng)[:BATCH]
     kept = [setting for setting in drawn if setting in tried]
-    return Explored(axes, tried, kept, judge(axes, tried, kept))
+    return Explored(axes, tried, kept, judge(axes, tried, kept), ruled_out)
 
 
 def beside(found: Explored, outcomes: Mapping[Setting, Mapping[str, Outcome]]) -> Explored:
     """A search with further claims, which did not steer it, decided in some of the settings that it tried."""
-    tried = {setting: {**own, **outcomes.get(setting, {})} for setting, own in found.tried.items()}
-    return replace(found, tried=tried, claims=judge(found.axes, tried, found.drawn))
+    tried, ruled_out = (
+        {setting: {**own, **outcomes.get(setting, {})} for setting, own in of.items()}
+        for of in (found.tried, found.ruled_out)
+    )
+    return replace(found, tried=tried, ruled_out=ruled_out, claims=judge(found.axes, tried, found.drawn))
+
+
+def _size(axes: Sequence[Axis]) -> int:
+    """How many settings the text permits."""
+    return prod(len(axis.open) for axis in axes)
 
 
 def alone(axes: Sequence[Axis]) -> list[Setting]:
@@ -207,31 +230,46 @@ def _draws(axes: Sequence[Axis], count: int, rng: np.random.Generator) -> list[S
 
 def anywhere(axes: Sequence[Axis], count: int, rng: np.random.Generator) -> list[Setting]:
     """Drawn whatever the weights."""
-    columns = [rng.integers(len(axis.values), size=count).tolist() for axis in axes]
+    columns = [rng.choice(axis.open, size=count).tolist() for axis in axes]
     return list(zip(*columns, strict=True))
 
 
-def _groups(axes: Sequence[Axis], strength: int) -> Iterator[tuple[int, ...]]:
-    return combinations(range(len(axes)), min(strength, len(axes)))
+class _Combinations:
+    """Combinations of values on some number of axes, and which of them no setting has had.
 
+    A combination is a number; they sort by the first axis and its value, then by the second, and so on.
+    """
 
-def _covered(setting: Setting, groups: Iterable[tuple[int, ...]]) -> set[tuple[tuple[int, int], ...]]:
-    return {tuple((at, setting[at]) for at in group) for group in groups}
+    def __init__(self, axes: Sequence[Axis], strength: int) -> None:
+        sizes = [len(axis.values) for axis in axes]
+        self._offsets = np.cumsum([0, *sizes[:-1]])
+        self._strength, self._values = min(strength, len(axes)), sum(sizes)
+        self._groups = np.array(list(combinations(range(len(axes)), self._strength)))
+        self.missing = np.zeros(self._values**self._strength, dtype=bool)
+        for group in self._groups:
+            values = np.meshgrid(
+                *(self._offsets[at] + np.array(axes[at].open) for at in group), indexing="ij"
+            )
+            self.missing[self._number(np.stack(values, axis=-1))] = True
 
+    def _number(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers of combinations from those of their values; the last dimension is that of the combination."""
+        powers = self._values ** np.arange(self._strength)[::-1]
+        numbers: NDArray[np.int64] = values @ powers
+        return numbers
 
-def _open(
-    axes: Sequence[Axis], settings: Iterable[Setting], strength: int
-) -> set[tuple[tuple[int, int], ...]]:
-    """Combinations of values on this number of axes that no setting has."""
-    groups = list(_groups(axes, strength))
-    wanted = {
-        tuple(zip(group, values, strict=True))
-        for group in groups
-        for values in product(*(range(len(axes[at].values)) for at in group))
-    }
-    for setting in settings:
-        wanted -= _covered(setting, groups)
-    return wanted
+    def of(self, settings: Sequence[Setting]) -> NDArray[np.int64]:
+        """The combinations of each setting."""
+        return self._number((np.array(settings) + self._offsets)[:, self._groups])
+
+    def first_missing(self) -> list[tuple[int, int]]:
+        """Axes and values of the first combination that is missing."""
+        number, found = int(np.argmax(self.missing)), []
+        for _ in range(self._strength):
+            number, value = divmod(number, self._values)
+            axis = int(np.searchsorted(self._offsets, value, side="right")) - 1
+            found.append((axis, value - int(self._offsets[axis])))
+        return found[::-1]
 
 
 def _cover(
@@ -245,15 +283,16 @@ def _cover(
 
     Greedy: of some candidates around a missing combination, the one with most that are missing.
     """
-    groups = list(_groups(axes, strength))
-    wanted = _open(axes, settings, strength)
+    every = _Combinations(axes, strength)
+    every.missing[every.of(settings)] = False
     found: list[Setting] = []
-    while wanted and (most is None or len(found) < most):
-        seed = min(wanted)
+    while every.missing.any() and (most is None or len(found) < most):
+        seed = every.first_missing()
         candidates = [with_values(each, seed) for each in _draws(axes, 30, rng)]
-        best = max(candidates, key=lambda each: len(wanted & _covered(each, groups)))
-        found.append(best)
-        wanted -= _covered(best, groups)
+        theirs = every.of(candidates)
+        best = int(np.argmax(every.missing[theirs].sum(axis=1)))
+        found.append(candidates[best])
+        every.missing[theirs[best]] = False
     return found
 
 
@@ -281,7 +320,7 @@ def _next(axes: Sequence[Axis], tried: Tried, rng: np.random.Generator) -> list[
     lists = [*open_, *parts, _cover(axes, list(tried), 3, rng, most=4)]
     turns = [each for row in _turns(lists) for each in row]
     fresh = [each for each in dict.fromkeys(turns) if each not in tried]
-    while len(fresh) < BATCH and len(fresh) + len(tried) < prod(len(axis.values) for axis in axes):
+    while len(fresh) < BATCH and len(fresh) + len(tried) < _size(axes):
         fresh += [each for each in anywhere(axes, 1, rng) if each not in tried and each not in fresh]
     return fresh
 
@@ -376,9 +415,8 @@ def _promising(
     weights = weights_of(matrix_of(axes, settings), goals)
     best, *near = (settings[at] for at in np.argsort(-goals, kind="stable")[:4])
     anyone = {step for setting in near for step in steps_from(axes, setting)}
-    size = prod(len(axis.values) for axis in axes)
-    if size <= FEW_VALUES:
-        anyone |= set(product(*(range(len(axis.values)) for axis in axes)))
+    if _size(axes) <= FEW_VALUES:
+        anyone |= set(product(*(axis.open for axis in axes)))
     else:
         anyone |= set(anywhere(axes, 2000, rng))
 
@@ -393,12 +431,8 @@ def _promising(
 
 
 def steps_from(axes: Sequence[Axis], setting: Setting) -> set[Setting]:
-    """The setting, and those with another value on one axis."""
-    return {
-        with_values(setting, [(at, value)])
-        for at, axis in enumerate(axes)
-        for value in range(len(axis.values))
-    }
+    """The setting, and those with another value on one axis, of those that the text permits."""
+    return {with_values(setting, [(at, value)]) for at, axis in enumerate(axes) for value in axis.open}
 
 
 _RESAMPLES = 60
@@ -432,13 +466,13 @@ _VERDICTS: tuple[Verdict, ...] = ("holds", "undecided", "contradicted")
 
 
 def judge(axes: Sequence[Axis], every: Tried, drawn: Sequence[Setting]) -> dict[str, Robustness]:
-    """Where each claim holds, in the settings in which it was decided. All that were drawn are among them."""
+    """Where each claim holds, in the settings in which it was decided; some that were drawn are among them."""
     default = every[(0,) * len(axes)]
     found = {}
     for claim in default:
         tried = {setting: outcomes for setting, outcomes in every.items() if claim in outcomes}
         best = max(tried, key=lambda setting: tried[setting][claim].margin)
-        verdicts = [tried[setting][claim].verdict for setting in drawn]
+        verdicts = [tried[setting][claim].verdict for setting in drawn if setting in tried]
         found[claim] = Robustness(
             claim=claim,
             default=default[claim].verdict,

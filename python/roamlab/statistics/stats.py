@@ -232,8 +232,6 @@ def share_interval(successes: int, n: int, runs: int | None = None) -> Interval:
     the handovers above it. `runs`: from how many runs the trials are, if a run has several. Raises `ValueError` without
     trials.
     """
-    from scipy import stats as scipy_stats
-
     if isinstance(successes, bool) or not isinstance(successes, Integral):
         is_number = (
             isinstance(successes, Real) and not isinstance(successes, bool) and math.isfinite(successes)
@@ -250,15 +248,27 @@ def share_interval(successes: int, n: int, runs: int | None = None) -> Interval:
     if not 0 <= successes <= n or n == 0:
         raise ValueError(f"expected 0 to {n} successes in at least one trial, got {successes}")
     share = successes / n
-    found = scipy_stats.binomtest(successes, n).proportion_ci(CONFIDENCE, method="exact")
+    low, high = clopper_pearson(int(successes), n, 1 - CONFIDENCE)
 
     def test(truth: float) -> float:
+        from scipy import stats as scipy_stats
+
         of = scipy_stats.binom(n, min(1.0, max(0.0, truth)))
         return min(1.0, 2.0 * float(min(of.cdf(successes), of.sf(successes - 1))))
 
-    return Interval(
-        share, min(float(found.low), share), max(float(found.high), share), n if runs is None else runs, test
-    )
+    return Interval(share, min(low, share), max(high, share), n if runs is None else runs, test)
+
+
+def clopper_pearson(successes: int, n: int, error: float) -> tuple[float, float]:
+    """The bounds of Clopper and Pearson (1934) on a share, each wrong with probability `error` / 2 at most.
+
+    They are quantiles of beta distributions.
+    """
+    from scipy.special import betaincinv
+
+    low = float(betaincinv(successes, n - successes + 1, error / 2)) if successes else 0.0
+    high = 1.0 - float(betaincinv(n - successes, successes + 1, error / 2)) if successes < n else 1.0
+    return low, high
 
 
 @_sampled

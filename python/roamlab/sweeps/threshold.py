@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import polars as pl
-from scipy import stats as scipy_stats
 
 from roamlab.base.calls import TEXT, Kind, called, no_attribute, public
 from roamlab.base.errors import BadInput, warn
@@ -20,7 +19,7 @@ from roamlab.running.executor import LocalPool
 from roamlab.running.progress import Steps
 from roamlab.running.summary import Name, check, undefined
 from roamlab.scenarios.scenario import check_number, of
-from roamlab.statistics.stats import CONFIDENCE
+from roamlab.statistics.stats import CONFIDENCE, clopper_pearson
 from roamlab.sweeps.design import DECIMALS, BadDesign, Grid
 from roamlab.sweeps.plan import Plan, measurement_of
 from roamlab.sweeps.runs import NO_CHANCE
@@ -305,7 +304,7 @@ class _Search:
                 break
             found = self._runs(at, size)
             met = sum(self._condition.holds(value, self._condition.bound) for value in found)
-            low, high = bounds(met, size, self._error)
+            low, high = clopper_pearson(met, size, self._error)
             verdict: Verdict = "meets" if low >= self._share else "fails" if high < self._share else "open"
             if verdict != "open" or size == self._sizes[-1]:
                 self._rows[at] = (size, met, met / size, low, high, verdict, sum(found) / size)
@@ -359,12 +358,6 @@ def _looks(budget: int) -> list[int]:
         *(FIRST_LOOK << look for look in range(budget.bit_length()) if FIRST_LOOK << look < budget),
         budget,
     ]
-
-
-def bounds(met: int, runs: int, error: float) -> tuple[float, float]:
-    """The bounds of Clopper and Pearson (1934) on a share, each wrong with probability `error` / 2 at most."""
-    found = scipy_stats.binomtest(met, runs).proportion_ci(1 - error, method="exact")
-    return float(found.low), float(found.high)
 
 
 def _first(count: int, holds: Callable[[int], bool]) -> int:

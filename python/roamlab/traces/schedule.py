@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from roamlab.base.errors import BadInput
 from roamlab.base.inputs import read_text
-from roamlab.showing.chart import seconds
+from roamlab.base.quantities import seconds
 from roamlab.traces.text import LATEST_S
 
 if TYPE_CHECKING:

@@ -342,8 +342,7 @@ def test_a_run_without_a_table_is_named(roamlab: Roamlab) -> None:
     "arguments",
     [
         ("--explore", "--runs", "3"),
-        ("--fit", "--explore"),
-        ("--fit", "--blocks", "3"),
+        ("--explore", "--blocks", "3"),
         ("--blocks", "3", "--settings", "20"),
         ("--settings", "20"),
     ],

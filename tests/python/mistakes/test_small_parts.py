@@ -174,7 +174,7 @@ def test_values_of_a_search_have_both_ends() -> None:
     values = threshold._values(("4 pkt", "8 pkt"), 2)
     assert [values(at) for at in range(len(values))] == ["4 pkt", "6 pkt", "8 pkt"]
     assert threshold._condition("flows.f.timeouts <= 1").holds(1.0, 1.0)
-    assert threshold.bounds(0, 10, 0.05)[1] == pytest.approx(1 - 0.025 ** (1 / 10))
+    assert stats.clopper_pearson(0, 10, 0.05)[1] == pytest.approx(1 - 0.025 ** (1 / 10))
 
 
 def test_the_last_axis_of_a_grid_changes_fastest() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, of_today
 from playground import node
 from roamlab import _roamlab
 from roamlab.causes import explain as explaining
@@ -99,11 +99,13 @@ def test_the_tables_of_all_schemes_are_those_of_the_native_engine(ask: Ask) -> N
         assert _check(ask, studies.scenario(scheme, "call").text, scheme.name) > 100
 
 
+@pytest.mark.cargo
 def test_the_tables_of_the_recorded_runs_of_ns2_are_those_of_the_native_engine(ask: Ask) -> None:
     test = "--ignored --nocapture --exact ns2::print_scenarios"
     # With `--lib`, and Clippy as the compiler, nothing is compiled that `make test` did not compile for all tests.
     command = f"cargo test --quiet --locked --workspace --lib --test runs -- {test}"
     lints = {
+        "CARGO_INCREMENTAL": "0",
         "RUSTC_WORKSPACE_WRAPPER": "clippy-driver",
         "CLIPPY_ARGS": "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__",
     }
@@ -112,7 +114,7 @@ def test_the_tables_of_the_recorded_runs_of_ns2_are_those_of_the_native_engine(a
     printed = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert len(printed) == 332
     # Their native runs are all compared with ns-2; `make deep` compares all of them here too.
-    for each in printed if os.environ.get("ROAMLAB_RECORDED") == "all" else printed[::4]:
+    for each in of_today(printed, 12):
         assert _check(ask, each["text"], each["name"]) > 100
 
 

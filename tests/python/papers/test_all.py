@@ -102,7 +102,7 @@ def test_all_papers_have_one_index(roamlab: Roamlab, planted: list[tuple[str, Se
             "moby.swims": {"default": "contradicted", "robustness": "contradicted in all 200 settings"}
         },
     }
-    robustness.keep("moby", searched, Path("out/store"))
+    robustness.keep("moby", "explored", searched, Path("out/store"))
     found = roamlab("reproduce", "all", "--threads", "2")
     assert found.code == 0, found.err
     assert [(name, session.runs, session.threads) for name, session in planted] == [
@@ -161,7 +161,7 @@ def test_the_index_as_json_and_again(roamlab: Roamlab) -> None:
 
 
 @pytest.mark.usefixtures("planted")
-@pytest.mark.parametrize("options", [("--explore",), ("--settings", "20"), ("--fit",), ("--blocks", "3")])
+@pytest.mark.parametrize("options", [("--explore",), ("--settings", "20"), ("--blocks", "3")])
 def test_all_papers_are_not_searched_at_once(roamlab: Roamlab, options: tuple[str, ...]) -> None:
     found = roamlab("reproduce", "all", *options)
     assert found.code == 2

@@ -15,7 +15,7 @@ from roamlab.against.handovers import Handover
 from roamlab.papers.lte import claims, evidence, experiments, measures, model, modelfit
 from roamlab.papers.lte.experiments import DEFAULT, Interpretation
 from roamlab.papers.runs import Batch
-from roamlab.running.run import run
+from roamlab.running.run import run, simulate
 from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -202,6 +202,27 @@ def test_the_standard_procedure_follows_the_chart_and_delivers(tmp_path: Path) -
     assert len({found.received for found in runs}) > 1, "starts are random"
 
 
+def test_the_charts_of_figures_5_and_6_ran() -> None:
+    """Fig. 5: the path switch goes with the command; fig. 6: 130 ms before 2.3 s begins what leads to it."""
+    sent = {}
+    for scheme in measures.CHARTS:
+        results = simulate(experiments.trajectory(scheme), 1)
+        assert measures.chart_in_order(results, scheme), scheme
+        of = results.signalling.filter(pl.col("host") == experiments.REF)
+        sent[scheme] = dict(
+            reversed(list(zip(of["message"].cast(pl.String), of["sent_ns"].to_list(), strict=True)))
+        )
+        switch, command = sent[scheme]["path-switch-request"], sent[scheme]["handover-command"]
+        confirm = sent[scheme]["handover-confirm"]
+        assert {
+            "standard": command < confirm < switch,
+            "fast": command == switch < confirm,
+            "predictive": switch < command < confirm,
+        }[scheme], scheme
+    assert sent["predictive"]["handover-request"] == round((2.3 - 0.13) * 1e9)
+    assert sent["predictive"]["measurement-report"] == sent["standard"]["measurement-report"]
+
+
 def test_forwarded_packets_queue_twice() -> None:
     found = measures.forwarded(run(experiments.double_queuing(5)))
     assert 0 < found.packets == found.queued_twice
@@ -308,7 +329,8 @@ def test_reproduction_end_to_end(tmp_path: Path, papers_store: Path) -> None:
     assert list(found) == IDS
     assert found["lte.chart"]["verdict"] == "holds"
     check_figures(out, ("fig4", "fit", "fig8", "fig9", "fig10", "fig11", "fig12", "predictions"))
-    assert "handover-command" in (out / "figures" / "fig2.svg").read_text()
+    for name in ("fig2", "fig5", "fig6"):
+        assert "handover-command" in (out / "figures" / f"{name}.svg").read_text()
     assert {table.stem for table in (out / "tables").iterdir()} == {
         "outcomes",
         "model",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from typing import TYPE_CHECKING
 
 import python_modules
@@ -22,6 +23,7 @@ def rooms(root: Path) -> dict[str, list[str]]:
     }
 
 
+@cache
 def modules(root: Path) -> dict[str, ast.Module]:
     """The syntax of each module. A package's `__init__.py` is a module with the package's name."""
     found = {}

@@ -17,6 +17,7 @@ import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
+import pytest
 import tomli
 
 from conftest import ROOT, of_this_day
@@ -67,7 +68,7 @@ def _content() -> dict[str, bytes]:
             assert name not in found, f"{name} exists: a newcomer adds rows to it"
             found[name] = path.read_bytes()
     own = [Path(name).parent.name for name in found if fnmatch(name, "crates/*/Cargo.toml")]
-    fast = "[profile.dev.package.roamlab-{}]\nopt-level = 0\ndebug = false\n"
+    fast = "[profile.dev.package.roamlab-{}]\nopt-level = 0\n"
     found[".cargo/config.toml"] = "".join(fast.format(name) for name in own).encode()
     return found
 
@@ -75,6 +76,7 @@ def _content() -> dict[str, bytes]:
 def _run(*command: str | Path) -> str:
     environment = os.environ | {
         "CARGO_TARGET_DIR": str(_TARGET),
+        "CARGO_INCREMENTAL": "0",
         "PYTHONPATH": str(_COPY / "python"),
         "INSTA_UPDATE": "no",
     }
@@ -193,6 +195,7 @@ def _test_run() -> None:
     assert "stop-and-wait" in _run(*cli, "schema")
 
 
+@pytest.mark.cargo
 @of_this_day("newcomer")
 def test_files_rows_and_pages_are_all_that_changes() -> None:
     """In one test, because two processes cannot share the copy."""

@@ -4,7 +4,7 @@ The table over the whole space is of `explored.json`, the section on one setting
 
     python tests/python/shared/space_rows.py
 
-puts them there again. Needs the package.
+puts them there again, a new section before "## The paper's sentences". Needs the package.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ FIT = "fit.json"
 FIT_PAGES = [page for page in PAGES if (page.parent / FIT).exists()]
 HEADING = "## One setting for all results\n"
 _SECTION = re.compile(rf"(?<=\n){HEADING}.*?\n(?=\n## )", re.DOTALL)
+NEXT = "## The paper's sentences"
 _COLUMNS = (
     "claim",
     "default",
@@ -78,7 +79,7 @@ def section(paper: str, record: dict[str, Any]) -> str:
     """The setting under which most results hold together: how it differs from the default, and what holds under it."""
     headline = record["headline"].partition(", ")[0]
     axes = [
-        _row((each["axis"], each["default"], each["fit"], "no" if each["excluded"] else "yes", each["text"]))
+        _row((each["axis"], each["default"], each["fit"], each["text"]))
         for each in record["axes"]
         if each["fit"] != each["default"]
     ]
@@ -97,22 +98,29 @@ def section(paper: str, record: dict[str, Any]) -> str:
         if each["kind"] == "result"
     ]
     return (
-        f"{HEADING}\n`roamlab reproduce {paper} --fit` tried {record['settings']} settings. {headline}; under the "
+        f"{HEADING}\n`roamlab reproduce {paper} --explore` tried {record['settings']} settings that the text permits. "
+        f"{headline}; under the "
         f"default {record['holds']['default']} of {record['results']}, on the same {record['fresh_runs']} further "
         "runs. It differs from the default in:\n\n"
-        + _row(("choice", "default", "this setting", "the text allows it", "statement of the text"))
-        + _row(["---"] * 5)
+        + _row(("choice", "default", "this setting", "statement of the text"))
+        + _row(["---"] * 4)
         + "".join(axes)
         + "\n"
         + _row(("result", "default", "this setting", "decided by", "holds under no setting tried"))
         + _row(["---"] * 5)
         + "".join(claims)
+        + f"\nEach of two holds in some setting, and no setting has both: {_apart(record['apart'])}.\n"
     )
+
+
+def _apart(pairs: list[list[str]]) -> str:
+    return "; ".join(" and ".join(name.partition(".")[2] for name in pair) for pair in pairs) or "none"
 
 
 def fit_of_page(page: Path) -> tuple[str, str]:
     """The section on the page, and that of the record."""
-    (found,) = _SECTION.findall(page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    (found,) = _SECTION.findall(text) or [""]
     record = json.loads((page.parent / FIT).read_text(encoding="utf-8"))
     return found, section(page.parent.name, record)
 
@@ -126,6 +134,9 @@ def of_page(page: Path) -> tuple[str, str]:
 
 if __name__ == "__main__":
     for page in FIT_PAGES:
-        page.write_text(page.read_text(encoding="utf-8").replace(*fit_of_page(page)), encoding="utf-8")
+        before, after = fit_of_page(page)
+        text = page.read_text(encoding="utf-8")
+        text = text.replace(before, after) if before else text.replace(f"\n{NEXT}", f"\n{after}\n{NEXT}")
+        page.write_text(text, encoding="utf-8")
     for page in PAGES:
         page.write_text(page.read_text(encoding="utf-8").replace(*of_page(page)), encoding="utf-8")

@@ -183,3 +183,16 @@ def test_turns_of_the_records_are_on_choices_that_there_are(paper: str) -> None:
     for claim in record["claims"].values():
         for what, value in (claim["turns_under"] or {}).items():
             assert value in axes[what], (what, value)
+
+
+def test_a_card_names_each_confirmed_change() -> None:
+    record = _record(_OPEN, "contradicted")
+    turn, other = (
+        {"setting": setting, "fresh_runs": {"verdict": verdict, "measured": "", "runs": 30}}
+        for setting, verdict in ((_OPEN, "contradicted"), ({"RTO floor": "1 s"}, "contradicted"))
+    )
+    not_confirmed = {**other, "setting": {"empty by": "event"}, "fresh_runs": {"verdict": "undecided"}}
+    record["claims"]["mblue.claim"]["turns"] = [turn, other, not_confirmed]
+    known = robustness.Known.of(record)
+    (claim,) = known.decide("mblue", [_claim("holds")])
+    assert known.facts("mblue", claim)["or on"] == "RTO floor: 1 s"

@@ -43,7 +43,7 @@ def _data(paper: str, line: str, **changes: Any) -> dict[str, Any]:
 
 
 def test_the_store_comes_before_the_record(tmp_path: Path) -> None:
-    robustness.keep("mblue", _data("mblue", "as searched here", tried=[1, 2, 3]), tmp_path)
+    robustness.keep("mblue", "explored", _data("mblue", "as searched here", tried=[1, 2, 3]), tmp_path)
     known = robustness.known("mblue", tmp_path)
     assert known is not None
     assert known.lines == {"mblue.claim": "as searched here"}
@@ -102,7 +102,7 @@ def test_each_printed_number_has_a_card(paper: str) -> None:
 
 @pytest.mark.parametrize("changes", [{"engine": "another"}, {"code": "another"}])
 def test_a_search_by_another_engine_or_code_does_not_count(tmp_path: Path, changes: dict[str, str]) -> None:
-    robustness.keep("mblue", _data("mblue", "of old", **changes), tmp_path)
+    robustness.keep("mblue", "explored", _data("mblue", "of old", **changes), tmp_path)
     known = robustness.known("mblue", tmp_path)
     assert known is None or "of old" not in known.lines.values()
 
@@ -185,7 +185,9 @@ def test_a_report_has_what_all_papers_have(tmp_path: Path, monkeypatch: pytest.M
         papers.paper("mblue"), "reproduce", lambda _: replace(_REPORT, claims=[claim], title="MBLUE")
     )
     monkeypatch.setattr(printed, "numbers", lambda _: [_printed()])
-    robustness.keep("mblue", _data("mblue", "holds under the default; never contradicted"), tmp_path)
+    robustness.keep(
+        "mblue", "explored", _data("mblue", "holds under the default; never contradicted"), tmp_path
+    )
     session = papers.Session(tmp_path / "figures", tmp_path / "tables", tmp_path, 2, 1)
     found = reproducing.reproduce("mblue", session)
     assert found.robustness == {"mblue.claim": "holds under the default; never contradicted"}
@@ -209,7 +211,9 @@ def test_a_report_shows_what_one_changed_choice_does(tmp_path: Path, monkeypatch
         {"setting": setting, "claims": {"mblue.claim": {"verdict": verdict, "measured": "1"}}}
         for verdict, setting in verdicts.items()
     ]
-    robustness.keep("mblue", _data("mblue", "holds under the default") | {"alone": alone}, tmp_path)
+    robustness.keep(
+        "mblue", "explored", _data("mblue", "holds under the default") | {"alone": alone}, tmp_path
+    )
     session = papers.Session(tmp_path / "figures", tmp_path / "tables", tmp_path, 2, 1)
     matrix = reproducing.reproduce("mblue", session).matrix
     assert matrix is not None

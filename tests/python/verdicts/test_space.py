@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from roamlab.statistics import space
+from roamlab.statistics import fit, space
 from roamlab.statistics.axes import Axis, Outcome, Setting, Value, shortfall
 
 if TYPE_CHECKING:
@@ -159,8 +160,38 @@ def test_what_leans_is_looked_at_closely() -> None:
         == "contradicted under the default; holds in 7 of 100 settings, such as axis 1 c, axis 2 c "
         "(confirmed by 6 further runs)"
     )
-    assert looked
-    assert all(each[1] == each[2] == 2 for each in looked)
+    singles = space.alone(AXES)
+    assert looked[: len(singles)] == singles, (
+        "the default and single values always have many runs, and come first"
+    )
+    leaning = looked[len(singles) :]
+    assert leaning
+    assert all(each[1] == each[2] == 2 for each in leaning)
+
+
+def test_a_value_that_the_text_rules_out_is_tried_alone_and_turns_nothing() -> None:
+    """A claim turns with it alone, and with two others together: these are found, and it hides nothing."""
+    values = AXES[0].values
+    axes = [replace(AXES[0], values=(*values[:2], replace(values[2], ruled_out=True))), *AXES[1:5]]
+
+    def margin(setting: Setting) -> float:
+        return 2.0 if setting[0] == 2 or _in(setting, {2: 1, 3: 1}) else -2.0
+
+    def evaluate(settings: Sequence[Setting], _: bool) -> list[dict[str, Outcome]]:
+        return [{"claim": _outcome(margin(setting))} for setting in settings]
+
+    found = space.explore(axes, evaluate, 60)
+    assert found.claims["claim"].turning == (0, 0, 1, 1, 0)
+    assert list(found.ruled_out) == [(2, 0, 0, 0, 0)]
+    assert not any(setting[0] == 2 for setting in [*found.tried, *found.drawn])
+    assert len(found.tried) == 60
+    tried = fit.climb(axes, lambda few: evaluate(few, False), found.tried, ["claim"], 10)
+    assert not any(setting[0] == 2 for setting in tried)
+
+
+def test_the_text_does_not_rule_out_a_default() -> None:
+    with pytest.raises(ValueError, match="the text rules out the default"):
+        Axis("f", "axis", (Value("a", 0, ruled_out=True), Value("b", 1)), "planted")
 
 
 def test_all_pairs_of_values_are_tried() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats as scipy_stats
 
 from roamlab.base.errors import BadInput
 from roamlab.statistics import stats, stopping
@@ -141,6 +142,9 @@ def test_a_share_has_clopper_and_pearsons_interval() -> None:
     assert (half.low, half.high) == pytest.approx((0.1871, 0.8129), abs=1e-4)
     with pytest.raises(ValueError, match="at least one trial"):
         stats.share_interval(0, 0)
+    for met, runs, error in ((0, 16, 0.05), (3, 16, 0.05), (250, 256, 1e-4), (256, 256, 0.05)):
+        expected = scipy_stats.binomtest(met, runs).proportion_ci(1 - error, method="exact")
+        assert stats.clopper_pearson(met, runs, error) == pytest.approx(tuple(expected), abs=1e-12)
 
 
 def test_a_share_of_trials_has_the_number_of_its_runs() -> None:

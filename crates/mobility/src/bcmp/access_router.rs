@@ -1,7 +1,7 @@
 //! The access router: ends the tunnel from the anchor, and hands departing hosts over to the next one.
 //!
-//! Old inputs have no effect: an attach, login request, prepare or notify that is older than the last news of the host,
-//! and an attach of a host that layer 2 does not have here.
+//! Old inputs have no effect: an attach, login request, prepare or notify that is older than what is known of the host, and
+//! an attach of a host that layer 2 does not have here.
 
 use super::params::Unused;
 use super::visitor::{Path, Preparing, State, Visitor};
@@ -63,7 +63,7 @@ pub struct AccessRouter {
     beacons: Beacons,
     /// Hosts that layer 2 has here.
     present: BTreeSet<Addr>,
-    /// The last news of each host, as far as it is known here.
+    /// The latest state of each host, as far as it is known here.
     newest: Newest,
     visitors: BTreeMap<Addr, Visitor>,
 }

@@ -1,6 +1,7 @@
 //! The anchor point: gives hosts sessions, tunnels their packets to their access routers, and pages them.
 
 use super::{Action, Input, Kind, Message, PAGE_RETRANSMIT, PAGE_RETRIES, Params, Phase, Session};
+use crate::blocks::{Gate, Knock};
 use crate::signal::send;
 use crate::transitions::Role;
 use crate::{Agent, Direction, Identification, Via, mobile_ip};
@@ -12,6 +13,10 @@ use std::sync::Arc;
 crate::transitions! {
     Anchor, "state of a host": None "none", Bound "bound", Idle "idle", Paging "paging";
     "any" | "login-request" | "newer: another session" | "release into tunnel, tunnel, discard buffer, login-response" | "bound";
+    "any" | "login-request" | "newer, with authentication" | "authentication-request" | "same";
+    "any" | "authentication-answer" | "accepted: the request that waits" | "release into tunnel, tunnel, discard buffer, login-response" | "bound";
+    "any" | "authentication-answer" | "refused" | "" | "same";
+    "any" | "time" | "no answer of the server, five times" | "authentication-request" | "same";
     "bound, idle, paging" | "login-request" | "again" | "login-response" | "same";
     "bound, idle, paging" | "anchor-path-update" | "of the session, not older" | "release into tunnel, tunnel, discard buffer, anchor-path-acknowledge" | "bound";
     "bound" | "anchor-path-update" | "of the session, of an idle host" | "start buffering, anchor-path-acknowledge" | "idle";
@@ -36,6 +41,8 @@ pub struct Anchor {
     /// The number of the next session.
     next: u32,
     bindings: BTreeMap<Addr, Binding>,
+    /// Login requests that wait for the server, each with its access router.
+    gate: Gate<Addr>,
 }
 
 #[derive(Clone, Debug)]
@@ -67,10 +74,53 @@ struct Paging {
 }
 
 impl Anchor {
-    /// An anchor without sessions; `areas` has the access routers of the paging area of each.
-    pub fn new(address: Addr, areas: &Arc<BTreeMap<Addr, Vec<Addr>>>, params: &Arc<Params>) -> Anchor {
+    /// An anchor without sessions; `areas` has the access routers of the paging area of each, and `server` knows the users.
+    pub fn new(
+        address: Addr,
+        areas: &Arc<BTreeMap<Addr, Vec<Addr>>>,
+        server: Option<Addr>,
+        params: &Arc<Params>,
+    ) -> Anchor {
         let (areas, params) = (Arc::clone(areas), Arc::clone(params));
-        Anchor { address, params, areas, next: 1, bindings: BTreeMap::new() }
+        Anchor { address, params, areas, next: 1, bindings: BTreeMap::new(), gate: Gate::new(server) }
+    }
+
+    /// A host wants a session. A new one waits for the server, if there is one.
+    fn login_requested(
+        &mut self,
+        (host, id): (Addr, Identification),
+        from: Addr,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        if self.bindings.get(&host).is_some_and(|known| id <= known.id) {
+            return self.login((host, id), from, now, out);
+        }
+        match self.gate.knock((host, id), from, now) {
+            Knock::In(from) => self.login((host, id), from, now, out),
+            Knock::Ask(asked) => self.ask(host, asked, out),
+            Knock::Wait => {}
+        }
+    }
+
+    fn ask(&self, host: Addr, id: Identification, out: &mut Vec<Action>) {
+        if let Some(server) = self.gate.server {
+            send(server, (host, id, Kind::AuthenticationRequest), out);
+        }
+    }
+
+    fn authenticated(
+        &mut self,
+        of: (Addr, Identification),
+        accepted: bool,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        if let Some((id, access_router)) = self.gate.answered(of, accepted) {
+            // The next session needs another answer.
+            self.gate.forget(of.0);
+            self.login((of.0, id), access_router, now, out);
+        }
     }
 
     fn login(&mut self, (host, id): (Addr, Identification), from: Addr, now: Time, out: &mut Vec<Action>) {
@@ -160,6 +210,9 @@ impl Anchor {
     }
 
     fn on_time(&mut self, now: Time, out: &mut Vec<Action>) {
+        for (host, id) in self.gate.on_time(now) {
+            self.ask(host, id, out);
+        }
         let areas = &self.areas;
         self.bindings.retain(|&host, binding| {
             if binding.until <= now {
@@ -234,7 +287,10 @@ impl Agent for Anchor {
         match input {
             Input::Message { from, message: Message { host: Some(host), id, kind } } => {
                 match kind {
-                    Kind::LoginRequest { .. } => self.login((host, id), from, now, out),
+                    Kind::LoginRequest { .. } => self.login_requested((host, id), from, now, out),
+                    Kind::AuthenticationAnswer { accepted } if Some(from) == self.gate.server => {
+                        self.authenticated((host, id), accepted, now, out);
+                    }
                     Kind::PathUpdate { session, idle } => {
                         self.path_update((host, id), (from, session, idle), now, out);
                     }
@@ -259,6 +315,11 @@ impl Agent for Anchor {
             Packets::Kept { paging } => Some(paging?.again),
             Packets::Tunnelled => None,
         });
-        self.bindings.values().map(|binding| binding.until).chain(pages).for_each(each);
+        self.bindings
+            .values()
+            .map(|binding| binding.until)
+            .chain(pages)
+            .chain(self.gate.deadlines())
+            .for_each(each);
     }
 }

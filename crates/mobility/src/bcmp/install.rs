@@ -1,7 +1,8 @@
 //! The roles at the nodes, the requirements of the parameters, and the capabilities that the protocol requests.
 
 use super::{
-    AccessRouter, Anchor, Bcmp, Global, Home, HomeAgent, Hours, Kind, MobileHost, Paging, Params, Phase,
+    AccessRouter, Anchor, AuthenticationServer, Bcmp, Global, Home, HomeAgent, Hours, Kind, MobileHost,
+    Paging, Params, Phase,
 };
 use crate::blocks::{AccessTree, Trigger, TriggerBy, check_times, check_unused};
 use crate::{Buffering, CellSite, Installation, Keeps, Placement, Protocol, Refusal, Topology, matches};
@@ -41,6 +42,7 @@ impl Protocol for Params {
         ];
         check_times("", times)?;
         self.global.as_ref().map_or(Ok(()), Global::check)?;
+        self.authentication.as_ref().map_or(Ok(()), |server| server.check(topology))?;
         self.check_hours(topology)?;
         self.paging.as_ref().map_or(Ok(()), |paging| paging.check(topology))?;
         self.check_anchors(topology)
@@ -64,11 +66,17 @@ impl Protocol for Params {
         let together = Arc::new(together);
         let limit = self.paging.as_ref().map(|paging| paging.limit);
         let buffering = limit.map(|limit| Buffering::plain(limit, Keeps::Nothing));
+        let server =
+            self.authentication.as_ref().map(|of| (topology.address(&of.server), of.refused(topology)));
         for name in &names {
             let at = topology.address(name);
-            let role = Anchor::new(at, &together, &params);
+            let role = Anchor::new(at, &together, server.as_ref().map(|(at, _)| *at), &params);
             let buffering = buffering.clone();
             installed.place_with(at, role, buffering);
+        }
+        if let Some((at, refused)) = server {
+            installed.place(at, AuthenticationServer::new(refused));
+            installed.delivers_to_self = true;
         }
         // The check ensures that there are links to every cell.
         let trees: Vec<(&str, AccessTree)> =

@@ -32,6 +32,13 @@ crate::messages! {
         /// The new session.
         session: Session,
     } "login-response" size login_response = 80;
+    /// Anchor → server: may this host have a session?
+    AuthenticationRequest "authentication-request" size authentication_request = 100;
+    /// The answer.
+    AuthenticationAnswer {
+        /// It may.
+        accepted: bool,
+    } "authentication-answer" size authentication_answer = 80;
     /// Host → its access router → anchor: this session ends.
     Logout {
         /// The session.

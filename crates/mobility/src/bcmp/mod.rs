@@ -42,6 +42,7 @@
 //! | lost | recovered by |
 //! | --- | --- |
 //! | login-request, login-response | the host, after 1 s, doubling, without end |
+//! | authentication-request, authentication-answer | the anchor, after 100 ms, doubling, five times; then the next login-request |
 //! | logout-request, logout-acknowledge | the same; the lifetime of the session |
 //! | handover-prepare-request, handover-prepared | the host, after 50 ms, three times; then the unplanned handover |
 //! | handover-prepare, handover-prepare-acknowledge | the oAR, after 50 ms, three times; then the unplanned handover |
@@ -60,7 +61,7 @@
 //! the care-of address and takes packets out of the home agent's tunnel, as a foreign agent does.
 //!
 //! ASSUMPTION: the session's sequence number is the host's clock, and so newer in a later session too. A message that
-//! is older than the last news of a host has no effect.
+//! is older than the latest state known of a host has no effect.
 //!
 //! ASSUMPTION: layer 2 notifies the host of a coming handover, and the host prepares it; the share of wrong, missing
 //! and false ones is a parameter.
@@ -78,12 +79,17 @@
 //!
 //! ASSUMPTION: a host that moves while idle attaches only in another paging area, and for a refresh.
 //!
-//! DEVIATION: anchors accept every host: there is no authentication, and no lack of addresses.
+//! ASSUMPTION: with \[bcmp\] anchors authenticate users and maintain records; it names no message. With
+//! `authentication` an anchor asks a server for each new session, and opens it when that accepts. A refused host gets no
+//! answer, and repeats its request.
+//!
+//! DEVIATION: anchors have no lack of addresses.
 
 use roamlab_packet::Addr;
 
 mod access_router;
 mod anchor;
+mod authentication_server;
 mod home_agent;
 mod host;
 mod install;
@@ -97,6 +103,7 @@ mod visitor;
 
 pub use access_router::AccessRouter;
 pub use anchor::Anchor;
+pub use authentication_server::AuthenticationServer;
 pub use home_agent::HomeAgent;
 pub use message::{Kind, Session};
 pub use mobile_host::MobileHost;
@@ -122,6 +129,8 @@ crate::roles! {
     AccessRouter,
     /// A node that gives hosts their sessions.
     Anchor,
+    /// The server that anchors ask about hosts.
+    AuthenticationServer,
     /// Mobile IP's home agent, at the home of a host.
     HomeAgent,
 }

@@ -1,7 +1,7 @@
 //! Parameters of BCMP in addition to the blocks.
 
 use crate::Domain;
-use crate::blocks::{Detection, HandoverBuffer, SoftState, Trigger};
+use crate::blocks::{Authentication, Detection, HandoverBuffer, SoftState, Trigger};
 use roamlab_engine::{Duration, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,9 @@ pub struct Params {
     /// Paging of idle hosts; absent: hosts are never idle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paging: Option<Paging>,
+    /// The server that anchors ask before they open a session. It may be at an anchor. Absent: anchors accept every host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authentication: Option<Authentication>,
     /// Mobile IP above it; absent: hosts have the addresses of their anchors, which are their homes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub global: Option<Global>,
@@ -147,6 +150,7 @@ impl Default for Params {
             login_retransmit_limit: Duration::from_secs(8),
             hours: BTreeMap::new(),
             paging: None,
+            authentication: None,
             global: None,
         }
     }

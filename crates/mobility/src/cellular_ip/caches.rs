@@ -63,6 +63,11 @@ impl Caches {
         self.routes.of(host).count()
     }
 
+    /// True if the route cache has this way to a host.
+    pub fn leads(&self, host: Addr, way: Addr) -> bool {
+        self.routes.of(host).any(|known| known == way)
+    }
+
     /// True if the paging cache has the host.
     pub fn is_paged(&self, host: Addr) -> bool {
         self.pages.of(host).next().is_some()

@@ -1,8 +1,8 @@
 //! A node of the access network: it sends packets for a host to the neighbour from which the host's packets arrive.
 //! Base stations and the gateway are such nodes.
 //!
-//! An update that is not newer than the last one about its host has no effect and is not passed on. Data packets of the
-//! host keep an existing route alive.
+//! An update that is not newer than the last one about its host has no effect and is not passed on, except a semisoft one
+//! of the same trigger from another way. Data packets of the host keep an existing route alive.
 
 use super::caches::{Caches, Change};
 use super::{Action, Input, Kind, Message, Params, Phase};
@@ -18,7 +18,7 @@ crate::transitions! {
     Node, "state of a host": None "none", Paged "paged", Routed "routed", Delaying "delaying", Bicasting "bicasting";
     "none, paged" | "route-update, semisoft-trigger" | "newer" | "route, route-update" | "routed";
     "routed, delaying, bicasting" | "route-update, semisoft-trigger" | "newer, the same way or another one" | "route, copies, copies to buffer, route-update" | "same";
-    "routed, bicasting" | "route-update, semisoft-trigger" | "S, another way" | "delay, route, copies, copies to buffer, route-update" | "delaying";
+    "routed, bicasting" | "route-update, semisoft-trigger" | "S, another way; newer, or of the same trigger" | "delay, route, copies, copies to buffer, route-update" | "delaying";
     "routed" | "route-update, semisoft-trigger" | "another way, without equaliser or with stale routes kept" | "route, copies, route-update" | "bicasting";
     "delaying" | "route-update" | "regular, the new way" | "release, route, discard buffer, route-update" | "routed";
     "bicasting" | "route-update" | "regular, the new way" | "route, route-update" | "routed";
@@ -94,8 +94,14 @@ impl Node {
     }
 
     fn update(&mut self, host: Addr, way: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
-        if self.last.get(&host).is_some_and(|last| message.id <= last.id) {
-            return;
+        if let Some(last) = self.last.get(&host) {
+            // One trigger has semisoft updates sent from several base stations: each adds its way.
+            let is_semisoft = |of: &Message| of.kind == Kind::RouteUpdate { semisoft: true };
+            let of_one_trigger = message.id == last.id && is_semisoft(last) && is_semisoft(&message);
+            let adds = of_one_trigger && !self.caches.leads(host, way);
+            if message.id <= last.id && !adds {
+                return;
+            }
         }
         let when = (message.id, now);
         let change = match message.kind {

@@ -1,7 +1,7 @@
 //! The access router: as the PAR it tunnels the packets of a departing host, as the NAR it keeps those of an arriving
 //! one.
 //!
-//! An rtsolpr of a host that is not served has no answer. A una, hi or fbu that is older than the last news of the host
+//! An rtsolpr of a host that is not served has no answer. A una, hi or fbu that is older than the latest state known of the host
 //! has no effect. The same holds for a una of a host that layer 2 does not have here.
 
 use super::{Action, Input, Kind, Message, Params, Phase, RETRANSMIT, RETRANSMIT_LIMIT, RETRIES};
@@ -46,7 +46,7 @@ pub struct AccessRouter {
     beacons: Beacons,
     /// Hosts that layer 2 has here.
     present: BTreeSet<Addr>,
-    /// The last news of each host, as far as it is known here.
+    /// The latest state of each host, as far as it is known here.
     newest: Newest,
     visitors: BTreeMap<Addr, Visitor>,
 }

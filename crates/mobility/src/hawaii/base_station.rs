@@ -1,6 +1,6 @@
 //! The base station: has the path to a host set up when it registers, and hands the host over when it has moved.
 //!
-//! A registration of a host that layer 2 does not have here, and messages older than the last news of the host, have no
+//! A registration of a host that layer 2 does not have here, and messages older than the latest state known of the host, have no
 //! effect.
 
 use super::message::Ends;

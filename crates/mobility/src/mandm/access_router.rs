@@ -1,11 +1,11 @@
 //! The base station: joins the tree for present and expected hosts, keeps their packets, and prunes.
 //!
 //! Without a buffer a candidate has no route to the host: copies end here until it attaches. An attach of a host that
-//! layer 2 does not have here, and messages older than the last news of the host, have no effect.
+//! layer 2 does not have here, and messages older than the latest state known of the host, have no effect.
 
 use super::graft::Graft;
 use super::{Action, Input, Kind, Message, Params, Phase};
-use crate::blocks::{Beacons, BufferPlace, PRUNE_TIMER, TriggerBy};
+use crate::blocks::{Beacons, BufferPlace, Gate, Knock, PRUNE_TIMER, TriggerBy};
 use crate::signal::{broadcast, send};
 use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger, Newest, Via};
@@ -21,6 +21,10 @@ crate::transitions! {
     "serving" | "handover predicted" | "to those that it names" | "trigger" | "same";
     "none, candidate, left" | "attach" | "of a present host, not older" | "join, release, route, discard buffer, attach-acknowledge, moved, trigger" | "serving";
     "serving" | "attach" | "of a present host, not older" | "route, attach-acknowledge, moved, trigger" | "same";
+    "any" | "attach" | "of a present host, with authentication" | "aaa-request" | "same";
+    "none, candidate, left" | "aaa-answer" | "accepted: the attach that waits" | "join, release, route, discard buffer, attach-acknowledge, moved, trigger" | "serving";
+    "none, candidate, left" | "aaa-answer" | "refused" | "" | "same";
+    "none, candidate, left" | "time" | "no answer of the server, five times" | "aaa-request" | "same";
     "none, left" | "trigger" | "not older" | "join, start buffering, no route" | "candidate";
     "candidate, serving" | "trigger" | "not older; restarts the prune timer" | "" | "same";
     "left" | "moved" | "newer" | "release into tunnel, tunnel, discard buffer" | "same";
@@ -48,6 +52,8 @@ pub struct AccessRouter {
     /// Of the last prune about each host.
     pruned: BTreeMap<Addr, Identification>,
     members: BTreeMap<Addr, Member>,
+    /// Hosts of this stay, and what waits for the server: the base stations that an attach names.
+    gate: Gate<Vec<Addr>>,
 }
 
 /// A host for which it is in the tree.
@@ -75,10 +81,11 @@ enum State {
 }
 
 impl AccessRouter {
-    /// A base station below `parent`, whose hosts may go to those of `set`; the first beacon comes at `phase`.
+    /// A base station below `parent`, whose hosts may go to those of `set`, and which asks `server` about them; the first
+    /// beacon comes at `phase`.
     pub fn new(
         (address, parent): (Addr, Addr),
-        set: &[Addr],
+        (set, server): (&[Addr], Option<Addr>),
         phase: Duration,
         params: &Params,
     ) -> AccessRouter {
@@ -92,6 +99,31 @@ impl AccessRouter {
             newest: Newest::default(),
             pruned: BTreeMap::new(),
             members: BTreeMap::new(),
+            gate: Gate::new(server),
+        }
+    }
+
+    /// A host attaches. It waits for the server, if there is one.
+    fn attach_requested(
+        &mut self,
+        (host, id): (Addr, Identification),
+        previous: Vec<Addr>,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        if !self.present.contains(&host) {
+            return;
+        }
+        match self.gate.knock((host, id), previous, now) {
+            Knock::In(previous) => self.attach((host, id), previous, now, out),
+            Knock::Ask(asked) => self.ask(host, asked, out),
+            Knock::Wait => {}
+        }
+    }
+
+    fn ask(&self, host: Addr, id: Identification, out: &mut Vec<Action>) {
+        if let Some(server) = self.gate.server {
+            send(server, (host, id, Kind::AaaRequest), out);
         }
     }
 
@@ -117,7 +149,7 @@ impl AccessRouter {
         now: Time,
         out: &mut Vec<Action>,
     ) {
-        if !self.present.contains(&host) || !self.newest.is_news(host, id) {
+        if !self.newest.is_news(host, id) {
             return;
         }
         let announces = self.params.trigger.by == TriggerBy::NoPath;
@@ -200,6 +232,7 @@ impl AccessRouter {
 
     fn host_gone(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
         self.present.remove(&host);
+        self.gate.forget(host);
         let keeps = self.params.buffer.is_at(BufferPlace::Old);
         let Some(member) = self.members.get_mut(&host) else { return };
         if member.state != State::Serving {
@@ -255,6 +288,9 @@ impl AccessRouter {
         if self.beacons.are_due(now) {
             broadcast(Kind::Beacon, out);
         }
+        for (host, id) in self.gate.on_time(now) {
+            self.ask(host, id, out);
+        }
         let pruned = &mut self.pruned;
         for (host, mut member) in std::mem::take(&mut self.members) {
             if member.until.is_some_and(|until| until <= now) {
@@ -308,7 +344,14 @@ impl Agent for AccessRouter {
                 self.predicted(host, base_station, out);
             }
             Input::Message { from, message: Message { host: Some(host), id, kind } } => match kind {
-                Kind::Attach { previous } if from == host => self.attach((host, id), previous, now, out),
+                Kind::Attach { previous } if from == host => {
+                    self.attach_requested((host, id), previous, now, out);
+                }
+                Kind::AaaAnswer { accepted } if Some(from) == self.gate.server => {
+                    if let Some((id, previous)) = self.gate.answered((host, id), accepted) {
+                        self.attach((host, id), previous, now, out);
+                    }
+                }
                 Kind::JoinAcknowledge if from == self.parent => self.acknowledged(host, id, now, out),
                 Kind::Trigger => self.triggered(host, id, now, out),
                 Kind::Moved => self.moved(host, from, id, now, out),
@@ -322,6 +365,7 @@ impl Agent for AccessRouter {
     fn deadlines(&self, each: &mut dyn FnMut(Time)) {
         let members = self.members.values();
         let times = members.flat_map(|member| [Some(member.graft.deadline()), member.until, member.announce]);
-        times.chain([self.beacons.deadline()]).flatten().for_each(each);
+        let own = [self.beacons.deadline()];
+        times.chain(own).flatten().chain(self.gate.deadlines()).for_each(each);
     }
 }

@@ -1,6 +1,6 @@
 //! The roles at the nodes, and the capabilities that the protocol requests.
 
-use super::{AccessRouter, Kind, Mandm, MobileHost, Params, Phase, Router};
+use super::{AaaServer, AccessRouter, Kind, Mandm, MobileHost, Params, Phase, Router};
 use crate::blocks::{AccessTree, check_tree, gateway};
 use crate::{Installation, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng};
@@ -12,6 +12,7 @@ impl Protocol for Params {
         self.detection.check()?;
         self.trigger.check(topology)?;
         self.buffer.check()?;
+        self.authentication.as_ref().map_or(Ok(()), |server| server.check(topology))?;
         check_tree(topology)
     }
 
@@ -25,18 +26,24 @@ impl Protocol for Params {
         let Ok(Some(gateway)) = gateway(topology) else { return installed };
         let Ok(tree) = AccessTree::new(topology, gateway) else { return installed };
         let sets = self.trigger.sets(topology);
+        let server =
+            self.authentication.as_ref().map(|of| (topology.address(&of.server), of.refused(topology)));
+        let asks = server.as_ref().map(|(at, _)| *at);
         for (name, parent) in tree.nodes() {
             let (at, parent) = (topology.address(name), parent.map(|parent| topology.address(parent)));
             if let Some((cell, parent)) = topology.cells.iter().find(|cell| cell.name == name).zip(parent) {
                 let phase = self.detection.phase(&cell.name, stream);
                 installed.place_with(
                     at,
-                    AccessRouter::new((at, parent), sets.of(at), phase, self),
+                    AccessRouter::new((at, parent), (sets.of(at), asks), phase, self),
                     self.buffer.buffering(),
                 );
             } else {
                 installed.place(at, Router::new(parent));
             }
+        }
+        if let Some((at, refused)) = server {
+            installed.place(at, AaaServer::new(refused));
         }
         for host in &topology.hosts {
             let address = topology.address(&host.name);

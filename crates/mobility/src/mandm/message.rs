@@ -20,6 +20,17 @@ crate::messages! {
         attach = 40;
     /// Base station → mobile host: I know.
     AttachAcknowledge "attach-acknowledge" total sizes.attach.0;
+    /// Base station → server: may this host attach here?
+    AaaRequest "aaa-request" size
+        /// A question to the server. ASSUMPTION: \[ripple\] gives no size; that of a login request of BCMP.
+        aaa_request = 100;
+    /// The answer.
+    AaaAnswer {
+        /// It may.
+        accepted: bool,
+    } "aaa-answer" size
+        /// The answer of the server.
+        aaa_answer = 80;
     /// Node → the next one towards the border router: I want the host's packets.
     Join "join" size
         /// A join, its acknowledge, and a prune.
@@ -34,6 +45,6 @@ crate::messages! {
         trigger = 48;
     /// New base station → previous one: the host is here, and I am on the tree.
     Moved "moved" size
-        /// The news that the host has moved.
+        /// The host has moved.
         moved = 40;
 }

@@ -36,6 +36,7 @@
 //! | beacon | the next one |
 //! | trigger | the reactive join after the attach |
 //! | attach, attach-acknowledge | the host, after 100 ms, doubling |
+//! | aaa-request, aaa-answer | the base station, after 100 ms, doubling, five times; then the next attach |
 //! | join, join-acknowledge | the node that joins, after 100 ms, doubling |
 //! | moved | the prune timer of the old base station, which knows from layer 2 that the host has gone |
 //! | prune of a router | it again, at a packet that comes 100 ms later |
@@ -49,14 +50,20 @@
 //!
 //! ASSUMPTION: all nodes' clocks agree, so identifications can be compared.
 //!
+//! ASSUMPTION: \[ripple\] section II.C names "Authentication Authorization and Accounting (AAA) functions with the new BS
+//! and AR" as a part of a handover, and no message. With `authentication` a base station asks a server about each host that
+//! attaches there, once for each stay, and lets the attach have its effects when that accepts. A refused host gets no
+//! answer, and repeats its attach.
+//!
 //! DEVIATION: one border router per host; a tree has no rendezvous with others.
 
 use crate::Domain;
-use crate::blocks::{Detection, HandoverBuffer, Redundancy, Trigger};
+use crate::blocks::{Authentication, Detection, HandoverBuffer, Redundancy, Trigger};
 use roamlab_engine::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod aaa_server;
 mod access_router;
 mod graft;
 mod install;
@@ -67,6 +74,7 @@ mod router;
 #[cfg(test)]
 mod tests;
 
+pub use aaa_server::AaaServer;
 pub use access_router::AccessRouter;
 pub use message::Kind;
 pub use mobile_host::MobileHost;
@@ -80,11 +88,14 @@ type Action = crate::Action<Message, Phase>;
 
 crate::roles! {
     /// A role of M&M at one node.
+    #[expect(clippy::large_enum_variant, reason = "most nodes with a role are base stations")]
     Mandm:
     /// The host that moves.
     MobileHost,
     /// A base station: a leaf of the tree.
     AccessRouter,
+    /// The server that base stations ask about hosts.
+    AaaServer,
     /// A node of the tree above; the border router is its root.
     Router,
 }
@@ -104,6 +115,9 @@ pub struct Params {
     pub redundancy: Redundancy,
     /// Buffering while the host changes cells.
     pub buffer: HandoverBuffer,
+    /// The server that base stations ask about a host that attaches. Absent: they accept every host immediately.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authentication: Option<Authentication>,
 }
 
 /// First retransmission of an attach and of a join; each later one waits twice as long.

@@ -15,6 +15,7 @@ fn parameters_are_read_with_units_and_unknown_fields_are_refused() -> Result<(),
     for (text, field) in [
         (r#"{"trigger": {"missing": 2.0}}"#, "trigger.missing"),
         (r#"{"buffer": {"longest_wait": "0 ms"}}"#, "buffer.longest_wait"),
+        (r#"{"authentication": {"server": "aaa"}}"#, "authentication.server"),
     ] {
         assert_eq!(refused(text)?.as_deref(), Some(field));
     }

@@ -8,13 +8,16 @@ use crate::signal::{broadcast, send};
 use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger, Via};
 use roamlab_engine::{Duration, Time};
-use roamlab_packet::Addr;
+use roamlab_packet::{Addr, MarkingState};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 crate::transitions! {
     BaseStation, "state of a host": None "none", Requested "requested", Attached "attached", Buffering "buffering", Forwarding "forwarding";
     "none" | "handoff-request" | "of a present host" | "route, route to buffer, await forwarded, notification" | "requested";
     "requested, attached" | "handoff-request" | "of a present host" | "notification" | "same";
+    "none, requested, attached" | "handoff-request" | "of a present host, whose queue's average decides" | "route, route to buffer, await forwarded, report marking" | "requested, attached";
+    "buffering, forwarding" | "handoff-request" | "of a present host, whose queue's average decides: it is back" | "release, route, route to buffer, await forwarded, report marking" | "requested";
+    "requested, attached" | "marking reported" | "an average decides whether buffered packets are accepted" | "notification" | "same";
     "buffering, forwarding" | "handoff-request" | "of a present host: it is back" | "release, route, route to buffer, await forwarded, notification" | "requested";
     "requested, attached" | "agent-advertisement" | "for the host" | "agent-advertisement" | "attached";
     "any" | "agent-solicitation" | "" | "agent-solicitation" | "same";
@@ -119,7 +122,21 @@ impl BaseStation {
         if !matches!(self.hosts.get(&host), Some(Host::Requested { .. } | Host::Attached { .. })) {
             self.hosts.insert(host, Host::Requested { since: now });
         }
-        send(self.agent, (host, Identification::default(), Kind::Notification), out);
+        match self.params.forward_below() {
+            Some(_) => out.push(Action::ReportMarking { host }),
+            None => self.notify(host, true, out),
+        }
+    }
+
+    /// Layer 2 reports the average of the queue that the host's packets wait in.
+    fn marking_reported(&self, host: Addr, state: Option<&MarkingState>, out: &mut Vec<Action>) {
+        let Some(below) = self.params.forward_below() else { return };
+        let is_long = matches!(state, Some(MarkingState::Average(average)) if *average >= below.0 as f64);
+        self.notify(host, !is_long, out);
+    }
+
+    fn notify(&self, host: Addr, accepts: bool, out: &mut Vec<Action>) {
+        send(self.agent, (host, Identification::default(), Kind::Notification { accepts }), out);
     }
 
     fn relay_advertisement(&mut self, message: Message, out: &mut Vec<Action>) {
@@ -215,6 +232,9 @@ impl Agent for BaseStation {
         match input {
             Input::Trigger(L2Trigger::HostArrived { host }) => self.host_arrived(host, now, out),
             Input::Trigger(L2Trigger::HostGone { host }) => self.host_gone(host, now, out),
+            Input::Trigger(L2Trigger::MarkingReported { host, state }) => {
+                self.marking_reported(host, state.as_ref(), out);
+            }
             Input::Deadline => self.on_timer(now, out),
             Input::Data { host, .. } => {
                 if let Some(Host::Forwarding { until }) = self.hosts.get_mut(&host) {

@@ -119,7 +119,7 @@ impl Agent for Correspondent {
         match input {
             Input::Message {
                 from,
-                message: Message { host: Some(host), id, kind: Kind::BindingUpdate { care_of, lifetime } },
+                message: Message { host: Some(host), id, kind: Kind::BindingUpdate { care_of, lifetime, .. } },
             } => {
                 self.bind(host, (from, care_of), id, lifetime, now, out);
                 send(from, (host, id, Kind::BindingAcknowledge), out);

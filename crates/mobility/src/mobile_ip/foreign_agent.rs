@@ -6,6 +6,9 @@
 //! then old and new at the same time. ASSUMPTION: the papers do not treat that case. The detour cannot end for lack of
 //! packets there, because they continue to arrive at this agent; it ends the hold time after the move.
 //!
+//! An agent that keeps copies (\[ipf\] II.A) forwards all that it has when it is notified of the departure, also those that
+//! the host has received: it does not know which. Within one agent they go to the new base station; no paper treats that.
+//!
 //! ASSUMPTION: a reply to any request of a host that is pending counts, and an acceptance even behind the time-out that
 //! was reported to the host (code 78). Otherwise no host would register whose home agent is farther away than that time.
 
@@ -20,20 +23,22 @@ use crate::transitions::Role;
 use crate::{Agent, Identification};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 crate::transitions! {
     ForeignAgent, "state of a host": None "none", Pending "pending", Visitor "visitor", Departed "departed";
     "any" | "notification, agent-solicitation" | "through its base station" | "agent-advertisement" | "same";
     "none, departed" | "registration-request" | "newer" | "no route, route, registration-request, binding-update" | "pending";
     "pending, visitor" | "registration-request" | "newer" | "no route, route, forward, registration-request, binding-update" | "same";
+    "pending, visitor" | "registration-request" | "newer, with copies" | "start buffering, release, discard buffer, route, registration-request, binding-update" | "same";
     "pending" | "registration-reply" | "accepted" | "registration-reply" | "visitor";
-    "pending" | "registration-reply" | "denied" | "registration-reply, no route" | "none";
+    "pending" | "registration-reply" | "denied" | "registration-reply, no route, discard buffer" | "none";
     "none" | "registration-reply" | "accepted, behind the time-out" | "route, registration-reply" | "visitor";
     "pending" | "registration-reply" | "denied, and a later request is pending" | "" | "same";
     "visitor" | "registration-reply" | "to a pending request" | "registration-reply" | "same";
     "none" | "binding-update" | "" | "tunnel, binding-acknowledge" | "departed";
     "pending, visitor" | "binding-update" | "newer; forwards if there is a buffer" | "tunnel, route, forward, binding-acknowledge" | "departed";
+    "pending, visitor" | "binding-update" | "newer, with copies" | "start buffering, release into tunnel, discard buffer, tunnel, binding-acknowledge" | "departed";
     "departed" | "binding-update" | "newer or the same" | "tunnel, route, forward, binding-acknowledge" | "same";
     "pending, visitor, departed" | "binding-update" | "older" | "binding-acknowledge" | "same";
     "any" | "binding-acknowledge" | "of the last update" | "" | "same";
@@ -43,7 +48,7 @@ crate::transitions! {
     "pending, visitor, departed" | "time" | "no packet from the old base station" | "forward" | "same";
     "pending, visitor, departed" | "time" | "the detour is over" | "tunnel, route" | "same";
     "visitor" | "time" | "no reply" | "registration-reply" | "same";
-    "pending, visitor, departed" | "time" | "no reply, or lifetime over" | "registration-reply, no route" | "none";
+    "pending, visitor, departed" | "time" | "no reply, or lifetime over" | "registration-reply, no route, discard buffer" | "none";
 }
 
 /// Mobile IP at the router of a foreign subnet.
@@ -60,6 +65,8 @@ pub struct ForeignAgent {
     updates: BTreeMap<(Addr, Addr), Update>,
     /// Next allowed warning, by host and correspondent.
     warnings: BTreeMap<(Addr, Addr), Time>,
+    /// Hosts whose base station accepts no buffered packets.
+    refused: BTreeSet<Addr>,
 }
 
 /// A binding update that waits for its acknowledge.
@@ -67,6 +74,7 @@ pub struct ForeignAgent {
 struct Update {
     identification: Identification,
     lifetime: Duration,
+    forward: Option<bool>,
     retransmit: Backoff,
 }
 
@@ -100,6 +108,7 @@ impl ForeignAgent {
             home_agents: BTreeMap::new(),
             updates: BTreeMap::new(),
             warnings: BTreeMap::new(),
+            refused: BTreeSet::new(),
         }
     }
 
@@ -111,6 +120,7 @@ impl ForeignAgent {
 
     fn register(&mut self, request: Request, now: Time, out: &mut Vec<Action>) {
         let Request { host, home_agent, identification, base_station, .. } = request;
+        let accepts = !self.refused.contains(&host);
         let entry = self.hosts.entry(host).or_default();
         if entry.outdates(identification) {
             return;
@@ -127,13 +137,13 @@ impl ForeignAgent {
                 entry.location = Location::Here { base_station, pending, confirmed };
                 if old != base_station {
                     out.push(Action::Note { host, phase: Phase::NewAgentNotified });
-                    entry.move_within(host, old, base_station, &self.params, now, out);
+                    entry.move_within(host, (old, base_station), accepts, &self.params, now, out);
                 }
             }
             Location::Unknown | Location::GivenUp { .. } | Location::Departed { .. } => {
                 entry.location = Location::Here { base_station, pending, confirmed: None };
                 out.push(Action::Note { host, phase: Phase::NewAgentNotified });
-                entry.arrive(host, base_station, out);
+                entry.arrive(host, base_station, &self.params, out);
             }
         }
         self.home_agents.insert(host, home_agent);
@@ -156,6 +166,7 @@ impl ForeignAgent {
             let update = Update {
                 identification: request.identification,
                 lifetime: request.lifetime,
+                forward: self.params.forward_below().map(|_| !self.refused.contains(&request.host)),
                 retransmit: Backoff::start(now, UPDATE_RETRANSMIT, UPDATE_RETRANSMIT_LIMIT),
             };
             self.updates.insert((request.host, previous), update);
@@ -164,7 +175,8 @@ impl ForeignAgent {
     }
 
     fn update(&self, host: Addr, to: Addr, update: Update) -> Action {
-        let kind = Kind::BindingUpdate { care_of: self.address, lifetime: update.lifetime };
+        let Update { lifetime, forward, .. } = update;
+        let kind = Kind::BindingUpdate { care_of: self.address, lifetime, forward };
         Message::about(host, update.identification, kind).to(to)
     }
 
@@ -188,7 +200,7 @@ impl ForeignAgent {
             &mut Location::GivenUp { base_station, first, .. } if is_of(first) && code.accepted() => {
                 entry.location =
                     Location::Here { base_station, pending: None, confirmed: Some(now + lifetime) };
-                entry.arrive(host, base_station, out);
+                entry.arrive(host, base_station, &self.params, out);
             }
             _ => return,
         }
@@ -201,17 +213,16 @@ impl ForeignAgent {
 
     fn forget(&mut self, host: Addr, out: &mut Vec<Action>) {
         if let Some(entry) = self.hosts.remove(&host) {
-            entry.clear_routes(host, out);
+            entry.clear_routes(host, &self.params, out);
         }
         self.updates.retain(|key, _| key.0 != host);
     }
 
-    /// The host is at another agent now.
+    /// The host is at another agent now, whose base station accepts buffered packets or not.
     fn host_moved(
         &mut self,
-        host: Addr,
-        care_of: Addr,
-        identification: Identification,
+        (host, identification): (Addr, Identification),
+        (care_of, accepts): (Addr, bool),
         lifetime: Duration,
         now: Time,
         out: &mut Vec<Action>,
@@ -226,17 +237,24 @@ impl ForeignAgent {
         }
         let previous_place = entry.location;
         entry.identification = Some(identification);
+        if !accepts {
+            entry.stop_forwarding();
+        }
         entry.location = Location::Departed { care_of, expires: now + lifetime };
         match previous_place {
-            Location::Departed { care_of: known, .. } if known == care_of => entry.ask_again(host, out),
+            Location::Departed { care_of: known, .. } if known == care_of && accepts => {
+                entry.ask_again(host, out);
+            }
             Location::Here { base_station, .. } => {
                 out.push(Action::Note { host, phase: Phase::OldAgentInformed });
-                entry.leave(host, base_station, &self.params, now, out);
+                entry.leave(host, base_station, accepts, &self.params, now, out);
             }
             Location::Unknown | Location::GivenUp { .. } | Location::Departed { .. } => {
                 out.push(Action::Note { host, phase: Phase::OldAgentInformed });
-                entry.set_routes(host, out);
-                entry.ask_again(host, out);
+                entry.set_routes(host, &self.params, out);
+                if accepts {
+                    entry.ask_again(host, out);
+                }
             }
         }
     }
@@ -298,7 +316,15 @@ impl ForeignAgent {
         let Some(host) = message.host else { return };
         let identification = message.id;
         match message.kind {
-            Kind::Notification | Kind::AgentSolicitation if self.base_stations.contains(&from) => {
+            Kind::Notification { accepts } if self.base_stations.contains(&from) => {
+                if accepts {
+                    self.refused.remove(&host)
+                } else {
+                    self.refused.insert(host)
+                };
+                self.advertise(&[from], Some(host), out);
+            }
+            Kind::AgentSolicitation if self.base_stations.contains(&from) => {
                 self.advertise(&[from], Some(host), out);
             }
             Kind::RegistrationRequest { home_agent, care_of, lifetime, previous, base_station }
@@ -308,8 +334,9 @@ impl ForeignAgent {
                 self.register(request, now, out);
             }
             Kind::RegistrationReply { .. } => self.relay_reply(message, now, out),
-            Kind::BindingUpdate { care_of, lifetime } => {
-                self.host_moved(host, care_of, identification, lifetime, now, out);
+            Kind::BindingUpdate { care_of, lifetime, forward } => {
+                let to = (care_of, forward != Some(false));
+                self.host_moved((host, identification), to, lifetime, now, out);
                 send(from, (host, identification, Kind::BindingAcknowledge), out);
             }
             Kind::BindingAcknowledge => {

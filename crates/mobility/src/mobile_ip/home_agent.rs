@@ -131,7 +131,7 @@ impl HomeAgent {
         known.told = Some((binding.identification, now));
         known.sent += 1;
         let Binding { care_of, identification, .. } = *binding;
-        let update = Kind::BindingUpdate { care_of, lifetime };
+        let update = Kind::BindingUpdate { care_of, lifetime, forward: None };
         send(correspondent, (host, identification, update), out);
     }
 

@@ -42,6 +42,10 @@ impl Protocol for Params {
         alone.then(warning).into_iter().collect()
     }
 
+    fn needs_average(&self) -> Option<&'static str> {
+        self.forward_below().map(|_| "buffer.forward_below")
+    }
+
     fn broadcast_interval(&self) -> Option<Duration> {
         Some(if self.local_handoff { self.beacon_interval } else { self.advertisement_interval })
     }
@@ -77,7 +81,7 @@ impl Protocol for Params {
             let phase = phase(format!("{router}/advertisement"), self.advertisement_interval);
             let address = topology.address(router);
             taken.insert(address);
-            installed.place(address, ForeignAgent::new(address, &stations, phase, self));
+            installed.place_with(address, ForeignAgent::new(address, &stations, phase, self), self.copies());
         }
         // Fixed ends of flows are correspondents, unless they have a role already.
         for end in topology.flow_ends.iter().filter(|_| self.route_optimisation) {
@@ -101,5 +105,11 @@ impl Params {
         let keeps = if self.buffer.layer2_ack { Keeps::Unacknowledged } else { Keeps::Sent };
         let BufferParams { limit, drop, longest_wait, flush, .. } = self.buffer;
         self.buffers().then_some(Buffering { limit, drop, longest_wait, flush, keeps })
+    }
+
+    /// The copies of foreign agents.
+    fn copies(&self) -> Option<Buffering> {
+        let BufferParams { limit, flush, .. } = self.buffer;
+        self.keeps_copies().then_some(Buffering { flush, ..Buffering::plain(limit, Keeps::Sent) })
     }
 }

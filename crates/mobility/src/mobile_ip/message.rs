@@ -29,6 +29,9 @@ impl ReplyCode {
 const UDP_IP: u64 = 28;
 /// Previous foreign agent notification extension with its authenticator.
 const PFANE: u64 = 30;
+/// The option field of a binding update that allows forwarding. ASSUMPTION: \[ipf\] gives no size; type, length and
+/// two bytes, as an extension of RFC 5944 §1.10 has.
+const OPTION: u64 = 4;
 
 crate::messages! {
     /// Sizes that the sources leave open.
@@ -45,7 +48,10 @@ crate::messages! {
         /// papers give no size; an IP header and 8 B, as an ICMP message without a body has.
         local = 28;
     /// New base station → new foreign agent: this host wants an advertisement (\[mblue\] fig. 3).
-    Notification "notification" total sizes.local.0;
+    Notification {
+        /// It accepts packets that the old agent's side has buffered (\[ipf\] §III).
+        accepts: bool,
+    } "notification" total sizes.local.0;
     /// Mobile host → its base station → foreign agent: advertise, please (ICMP type 10, RFC 5944 §2.2).
     AgentSolicitation "agent-solicitation" total 28;
     /// Foreign agent → its base stations → mobile hosts (ICMP type 9 with extension 16, RFC 5944 §2.1). It is about the
@@ -95,7 +101,10 @@ crate::messages! {
         care_of: Addr,
         /// For how long.
         lifetime: Duration,
-    } "binding-update" total 20 + UDP_IP;
+        /// The option field of \[ipf\] §III, if there is one: whether buffered packets may be forwarded.
+        forward: Option<bool>,
+    } "binding-update"
+        total 20 + UDP_IP + OPTION * u64::from(forward.is_some());
     /// The answer to a binding update, which always has flag A.
     BindingAcknowledge "binding-acknowledge" total 16 + UDP_IP;
 }

@@ -121,6 +121,10 @@ impl Params {
         if let Some((field, _)) = spans.iter().find(|(_, span)| *span == Duration::ZERO) {
             return Err((field, "this time cannot be zero: write for example \"1 s\"".into()));
         }
+        if self.buffer.forward_below == Some(Packets(0)) {
+            let message = "no queue is shorter: write at least \"1 pkt\", or `at = \"none\"`";
+            return Err(("buffer.forward_below", message.into()));
+        }
         let periods = [
             ("beacon_interval", self.beacon_interval),
             ("advertisement_interval", self.advertisement_interval),
@@ -137,6 +141,17 @@ impl Params {
     /// True if base stations buffer. Without smooth handoff no node would request the packets that they hold.
     pub fn buffers(&self) -> bool {
         self.smooth_handoff && self.buffer.at == BufferAt::BaseStation
+    }
+
+    /// True if foreign agents keep copies. Without smooth handoff no node would request them.
+    pub fn keeps_copies(&self) -> bool {
+        self.smooth_handoff && self.buffer.at == BufferAt::ForeignAgent && self.buffer.limit > Packets(0)
+    }
+
+    /// The average queue from which on a base station accepts no buffered packets; `None`: nothing asks for it.
+    pub fn forward_below(&self) -> Option<Packets> {
+        let is_asked = self.local_handoff && (self.buffers() || self.keeps_copies());
+        self.buffer.forward_below.filter(|_| is_asked)
     }
 }
 
@@ -181,14 +196,17 @@ pub enum BufferAt {
     None,
     /// At the base station that the host left.
     BaseStation,
+    /// At the foreign agent that the host left: copies of the last packets that it sent to the host (ipf section
+    /// II.A). It does not know which of them the host has, and forwards all.
+    ForeignAgent,
 }
 
-/// Buffering at the base station: one buffer per host (mblue section II). The world keeps the packets; agents
-/// decide when to hold, release and discard them.
+/// Buffering: one buffer per host (mblue section II). The world keeps the packets; agents decide when to hold, release
+/// and discard them.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BufferParams {
-    /// Where. Default "base-station".
+    /// Where. Default "base-station". The papers compare it with "foreign-agent".
     pub at: BufferAt,
     /// Packets that one host's buffer holds; what comes later is dropped. Default 64 pkt, one window.
     pub limit: Packets,
@@ -217,6 +235,12 @@ pub struct BufferParams {
     /// Packets that reach the old agent during forwarding pass through the old base station's buffer (mblue
     /// fig. 4). Off: they are tunnelled to the new agent immediately. Default true.
     pub detour: bool,
+    /// The new base station accepts buffered packets only while the average queue of its RED or M-RED before the air is
+    /// below this. Its agent puts the answer into the option field of the binding update that ipf section III
+    /// describes, and the old agent forwards nothing where it is refused. Absent: there is no such field, and the old
+    /// agent always forwards. ASSUMPTION: ipf has "approaches the threshold TH_max", and gives no number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forward_below: Option<Packets>,
 }
 
 impl Default for BufferParams {
@@ -233,6 +257,7 @@ impl Default for BufferParams {
             layer2_ack: true,
             in_order_wait: Duration::ZERO,
             detour: true,
+            forward_below: None,
         }
     }
 }

@@ -27,6 +27,8 @@ fn parameters_are_read_with_units_and_unknown_fields_are_refused() -> Result<(),
         read(r#"{"beacon_interval": "0 ms"}"#)?.check().map_err(|(field, _)| field),
         Err("beacon_interval")
     );
+    let never = read(r#"{"buffer": {"forward_below": "0 pkt"}}"#)?;
+    assert_eq!(never.check().map_err(|(field, _)| field), Err("buffer.forward_below"));
     assert_eq!(Params::default().check(), Ok(()));
     Ok(())
 }
@@ -39,10 +41,11 @@ fn request(previous: &[roamlab_packet::Addr]) -> Kind {
 
 #[test]
 fn sizes_are_those_of_the_rfcs_and_drafts() {
-    let update = Kind::BindingUpdate { care_of: HERE, lifetime: Duration::ZERO };
+    let update = |forward| Kind::BindingUpdate { care_of: HERE, lifetime: Duration::ZERO, forward };
     let reply = Kind::RegistrationReply { code: ReplyCode::ACCEPTED, lifetime: Duration::ZERO };
     assert_eq!((request(&[]).size(), request(&[HERE]).size()), (Bytes(52), Bytes(82)));
-    assert_eq!((reply.size(), update.size()), (Bytes(48), Bytes(48)));
+    assert_eq!((reply.size(), update(None).size()), (Bytes(48), Bytes(48)));
+    assert_eq!(update(Some(true)).size(), Bytes(52));
     assert_eq!(Kind::BindingWarning { target: HERE }.size(), Bytes(40));
     assert_eq!(Kind::BindingAcknowledge.size(), Bytes(44));
 }

@@ -6,8 +6,10 @@
 //! | departed, detour on | its old base station | tunnel to the new agent |
 //! | departed, no detour | tunnel to the new agent | tunnel to the new agent |
 //! | here, moved within this agent, detour on | its old base station | its base station |
+//!
+//! An agent that keeps copies watches the packets to a host that is here: the world keeps a copy of each.
 
-use super::{Action, Kind, Message, Params, ReplyCode, UPDATE_RETRANSMIT, UPDATE_RETRANSMIT_LIMIT};
+use super::{Action, Kind, Message, Params, Phase, ReplyCode, UPDATE_RETRANSMIT, UPDATE_RETRANSMIT_LIMIT};
 use crate::backoff::Backoff;
 use crate::signal::send;
 use crate::{Identification, Via};
@@ -67,32 +69,52 @@ impl Host {
     }
 
     /// The host came from elsewhere: it is at `base_station` (again).
-    pub fn arrive(&mut self, host: Addr, base_station: Addr, out: &mut Vec<Action>) {
+    pub fn arrive(&mut self, host: Addr, base_station: Addr, params: &Params, out: &mut Vec<Action>) {
         self.stop_diverting(host, base_station, out);
         if let Some(drain) = &mut self.drain {
             drain.detour_until = None;
         }
-        self.set_routes(host, out);
+        self.set_routes(host, params, out);
     }
 
     /// The host moved from one base station of this agent to another.
     pub fn move_within(
         &mut self,
         host: Addr,
-        old: Addr,
-        new: Addr,
+        (old, new): (Addr, Addr),
+        accepts: bool,
         params: &Params,
         now: Time,
         out: &mut Vec<Action>,
     ) {
+        if !accepts {
+            self.stop_forwarding();
+        }
         self.stop_diverting(host, new, out);
-        self.leave(host, old, params, now, out);
+        self.leave(host, old, accepts, params, now, out);
     }
 
     /// The host left `old`: its packets continue to the host's place, others through its buffer or on as
-    /// well.
-    pub fn leave(&mut self, host: Addr, old: Addr, params: &Params, now: Time, out: &mut Vec<Action>) {
-        if params.buffers() {
+    /// well. Nothing that was buffered follows the host where it is not accepted.
+    pub fn leave(
+        &mut self,
+        host: Addr,
+        old: Addr,
+        accepts: bool,
+        params: &Params,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        if params.keeps_copies() {
+            if let Some(via) = self.onward().filter(|_| accepts) {
+                let mark = params.buffer.mark_forwarded.then_some(params.buffer.mark);
+                out.push(Action::Note { host, phase: Phase::ForwardingStarted });
+                out.push(Action::StartBuffering { host });
+                out.push(Action::Release { host, via, mark });
+            }
+            out.push(Action::DiscardBuffer { host });
+        }
+        if params.buffers() && accepts {
             let until = now + params.buffer.hold;
             self.diverted.insert(old);
             self.drain = Some(Drain {
@@ -102,8 +124,16 @@ impl Host {
                 detour_until: params.buffer.detour.then_some(until),
             });
         }
-        self.set_routes(host, out);
+        self.set_routes(host, params, out);
         self.forward_again(host, out);
+    }
+
+    /// The host is where no buffered packets are accepted: nothing is asked of its old base station any more, and what
+    /// still comes passes it by.
+    pub fn stop_forwarding(&mut self) {
+        if let Some(drain) = &mut self.drain {
+            (drain.forward, drain.detour_until) = (None, None);
+        }
     }
 
     /// The host moved again, elsewhere. It may have been back at the old base station in between without
@@ -132,21 +162,30 @@ impl Host {
 
     /// Sets the routes that the entry implies. Only tunnelled packets to a departed host, and packets from the base
     /// station that drains, are of interest to the agent.
-    pub fn set_routes(&self, host: Addr, out: &mut Vec<Action>) {
-        let onward = match self.location {
-            Location::Unknown | Location::GivenUp { .. } => return,
-            Location::Here { base_station, .. } => Via::Neighbour(base_station),
-            Location::Departed { care_of, .. } => Via::Tunnel(care_of),
-        };
+    pub fn set_routes(&self, host: Addr, params: &Params, out: &mut Vec<Action>) {
+        let Some(onward) = self.onward() else { return };
         if let Some(drain) = self.drain {
             out.push(Action::SetRoute { host, from: Some(drain.base_station), via: onward, watch: true });
         }
         let detour = self.drain.filter(|drain| drain.detour_until.is_some());
         let via = detour.map_or(onward, |drain| Via::Neighbour(drain.base_station));
-        out.push(Action::SetRoute { host, from: None, via, watch: self.departed() });
+        let watch = self.departed() || params.keeps_copies();
+        out.push(Action::SetRoute { host, from: None, via, watch });
     }
 
-    pub fn clear_routes(&self, host: Addr, out: &mut Vec<Action>) {
+    /// Where its packets go.
+    fn onward(&self) -> Option<Via> {
+        match self.location {
+            Location::Unknown | Location::GivenUp { .. } => None,
+            Location::Here { base_station, .. } => Some(Via::Neighbour(base_station)),
+            Location::Departed { care_of, .. } => Some(Via::Tunnel(care_of)),
+        }
+    }
+
+    pub fn clear_routes(&self, host: Addr, params: &Params, out: &mut Vec<Action>) {
+        if params.keeps_copies() {
+            out.push(Action::DiscardBuffer { host });
+        }
         out.push(Action::ClearRoute { host, from: None });
         out.extend(self.diverted.iter().map(|&from| Action::ClearRoute { host, from: Some(from) }));
     }
@@ -166,10 +205,10 @@ impl Host {
         &mut self,
         host: Addr,
         (base_station, first): (Addr, Identification),
-        expires: Time,
+        (params, expires): (&Params, Time),
         out: &mut Vec<Action>,
     ) {
-        self.clear_routes(host, out);
+        self.clear_routes(host, params, out);
         self.diverted.clear();
         self.drain = None;
         self.location = Location::GivenUp { base_station, first, expires };
@@ -185,16 +224,16 @@ impl Host {
                 *confirmed = confirmed.filter(|until| now < *until);
                 if let (Some((first, _)), None) = (over, *confirmed) {
                     let requests = (*base_station, first);
-                    self.give_up(host, requests, now + params.registration_lifetime, out);
+                    self.give_up(host, requests, (params, now + params.registration_lifetime), out);
                     return true;
                 }
                 if pending.is_none() && confirmed.is_none() {
-                    self.clear_routes(host, out);
+                    self.clear_routes(host, params, out);
                     return false;
                 }
             }
             Location::Unknown | Location::Departed { .. } => {
-                self.clear_routes(host, out);
+                self.clear_routes(host, params, out);
                 return false;
             }
         }
@@ -207,7 +246,7 @@ impl Host {
             && drain.detour_until.is_some_and(|until| until <= now)
         {
             drain.detour_until = None;
-            self.set_routes(host, out);
+            self.set_routes(host, params, out);
         }
         true
     }

@@ -28,7 +28,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
         for (name, loss) in ["loss", "reverse_loss"].into_iter().zip(pair) {
             if let Some(Err((part, message))) = loss.as_ref().map(LossSpec::check) {
                 let dot = if part.is_empty() { "" } else { "." };
-                return Err(Problem::told(format!("{field}.{name}{dot}{part}"), &message));
+                return Err(Problem::from_text(format!("{field}.{name}{dot}{part}"), &message));
             }
         }
     }

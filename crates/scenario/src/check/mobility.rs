@@ -28,6 +28,9 @@ pub fn check(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Proble
         if spec.carries_marking_state() {
             check_estimates(scenario, table, spec)?;
         }
+        if let Some(field) = spec.needs_average() {
+            check_averages(scenario, &format!("{table}.{field}"), spec)?;
+        }
     }
     Ok(())
 }
@@ -71,6 +74,28 @@ fn check_estimates(scenario: &Scenario, table: &str, spec: &MobilitySpec) -> Res
                     return Err(refuse(message).help("write the same kind for both, or remove this"));
                 }
                 _ => first = Some((name, queue.name())),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Each host's packets wait in a queue with an average, in each cell.
+fn check_averages(scenario: &Scenario, field: &str, spec: &MobilitySpec) -> Result<(), Problem> {
+    let domain = spec.domain();
+    for host in scenario.hosts.iter().filter(|host| domain.has_host(&host.name)) {
+        for name in scenario.cells_of(host).into_iter().filter(|name| domain.has_cell(name)) {
+            let cell = &scenario.cells[name];
+            let queue = match &cell.scheduler {
+                Some(_) => cell.bearer_of(&host.name).queue,
+                None => cell.queue.clone(),
+            };
+            if !queue.has_average() {
+                let message =
+                    format!("the `{}` queue of cell \"{name}\" has no average length", queue.name());
+                let problem = Problem::at(field, message);
+                return Err(problem
+                    .help("write for example `queue = { kind = \"red\", limit = \"120 pkt\" }` for the cell, or remove this"));
             }
         }
     }
@@ -139,7 +164,7 @@ fn check_nested(
 pub(super) fn problem(table: &str, Refusal { field, elsewhere, message, help }: Refusal) -> Problem {
     let field = if elsewhere { field } else { format!("{table}.{field}") };
     match help {
-        None => Problem::told(field, &message),
+        None => Problem::from_text(field, &message),
         Some(Help::Text(text)) => Problem::at(field, message).help(text),
         Some(Help::OneOf { wanted, names }) => {
             Problem::at(field, message).help(known_value(&wanted, names.iter().map(String::as_str)))

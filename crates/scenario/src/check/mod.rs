@@ -263,7 +263,7 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
             return Err(problem.help("write the visits in the order of their times, or a later time"));
         }
         if let Err((number, part, message)) = scenario.radio.plan(host.stays()) {
-            return Err(Problem::told(field(&format!("visits[{number}].{part}")), &message));
+            return Err(Problem::from_text(field(&format!("visits[{number}].{part}")), &message));
         }
     }
     Ok(())
@@ -345,7 +345,7 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
             }
         }
         if let Err((part, message)) = flow.app.validate() {
-            return Err(Problem::told(field(&format!("app.{part}")), &message));
+            return Err(Problem::from_text(field(&format!("app.{part}")), &message));
         }
         check_transport(scenario, index, flow)?;
         path_change::check(scenario, flow, &field)?;
@@ -356,8 +356,9 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
 /// The build has the transport, it carries the application's data, and its fields are right.
 fn check_transport(scenario: &Scenario, index: usize, flow: &FlowSpec) -> Result<(), Problem> {
     let transport = &flow.transport;
-    let at =
-        |field: &'static str| move |message: &str| Problem::told(format!("flows[{index}].{field}"), message);
+    let at = |field: &'static str| {
+        move |message: &str| Problem::from_text(format!("flows[{index}].{field}"), message)
+    };
     let data = match &flow.app {
         app if app.is_datagrams() => Data::Datagrams,
         AppSpec::Ftp(_) => Data::File,
@@ -367,8 +368,9 @@ fn check_transport(scenario: &Scenario, index: usize, flow: &FlowSpec) -> Result
     transport.check_build().map_err(at("transport.kind"))?;
     transport.check_data(data).map_err(at("app.kind"))?;
     let segment = transport.check(scenario.profiles());
-    let refused =
-        |(part, message): (&str, String)| Problem::told(profiles::place(scenario, index, part), &message);
+    let refused = |(part, message): (&str, String)| {
+        Problem::from_text(profiles::place(scenario, index, part), &message)
+    };
     let segment = segment.map_err(refused)?;
     let mut versions = scenario.flows.iter().filter_map(|flow| flow.transport.stack_version());
     if let Some(own) = transport.stack_version()

@@ -17,7 +17,7 @@ pub fn check(scenario: &Scenario, flow: &FlowSpec, field: &impl Fn(&str) -> Stri
         return Err(problem.help("leave it out, or write a host in `path`"));
     }
     if let Err(message) = flow.transport.check_policy(spec.policy, scenario.profiles()) {
-        return Err(Problem::told(part("policy"), &message));
+        return Err(Problem::from_text(part("policy"), &message));
     }
     let phases = || {
         let of_protocols = scenario.protocols().flat_map(|(_, protocol)| protocol.phase_names());
@@ -29,7 +29,7 @@ pub fn check(scenario: &Scenario, flow: &FlowSpec, field: &impl Fn(&str) -> Stri
     }
     if let Err((name, message)) = spec.delay.check() {
         let dot = if name.is_empty() { "" } else { "." };
-        return Err(Problem::told(part(&format!("delay{dot}{name}")), &message));
+        return Err(Problem::from_text(part(&format!("delay{dot}{name}")), &message));
     }
     if !(0.0..1.0).contains(&spec.missed) {
         let problem = Problem::at(

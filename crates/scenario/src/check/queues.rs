@@ -60,7 +60,7 @@ pub fn goes_by_code_points(queue: &Value) -> bool {
 pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     for (path, queue) in queues(scenario) {
         if let Some(Err((field, message))) = queue.map(|queue| queue.validate()) {
-            return Err(Problem::told(format!("{path}.{field}"), &message));
+            return Err(Problem::from_text(format!("{path}.{field}"), &message));
         }
     }
     Ok(())

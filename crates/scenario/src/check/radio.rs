@@ -10,10 +10,10 @@ use roamlab_radio::{MediumSpec, SignalSpec, Wifi};
 pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     let measurement = scenario.radio.measurement();
     if let Some(Err((field, message))) = measurement.map(|spec| spec.check()) {
-        return Err(Problem::told(format!("radio.measurement.{field}"), &message));
+        return Err(Problem::from_text(format!("radio.measurement.{field}"), &message));
     }
     if let Some(Err((field, message))) = scenario.radio.roaming().map(Wifi::check) {
-        return Err(Problem::told(format!("radio.{field}"), &message));
+        return Err(Problem::from_text(format!("radio.{field}"), &message));
     }
     let by_position = measurement.is_some_and(|spec| spec.signal == SignalSpec::Positions);
     check_cells(scenario, by_position)?;
@@ -63,7 +63,7 @@ fn check_cells(scenario: &Scenario, by_position: bool) -> Result<(), Problem> {
         }
         check_bearers(scenario, name, cell)?;
         if let Err((field, message)) = cell.medium.check() {
-            return Err(Problem::told(at(&format!("medium.{field}")), &message));
+            return Err(Problem::from_text(at(&format!("medium.{field}")), &message));
         }
         let shared = cell.scheduler.is_some() || !matches!(cell.medium, MediumSpec::Dedicated(_));
         if shared && cell.rate.recorded().is_some() {
@@ -73,7 +73,7 @@ fn check_cells(scenario: &Scenario, by_position: bool) -> Result<(), Problem> {
             );
         }
         if let Some(message) = cell.medium.refuses_rate(cell.rate.mean(Way::There)) {
-            return Err(Problem::told(at("rate"), &message));
+            return Err(Problem::from_text(at("rate"), &message));
         }
         check_roaming(scenario, cell, at)?;
         let Some(transmitter) = &cell.transmitter else { continue };
@@ -108,7 +108,7 @@ fn check_roaming(scenario: &Scenario, cell: &CellSpec, at: impl Fn(&str) -> Stri
     };
     if let Some((field, message)) = cell.medium.refuses_roaming() {
         let field = if field.is_empty() { "medium".to_owned() } else { format!("medium.{field}") };
-        return Err(Problem::told(at(&field), message));
+        return Err(Problem::from_text(at(&field), message));
     }
     match cell.channel.filter(|channel| !(1..=wifi.channels).contains(channel)) {
         None => Ok(()),
@@ -125,7 +125,7 @@ fn check_roaming(scenario: &Scenario, cell: &CellSpec, at: impl Fn(&str) -> Stri
 fn check_bearers(scenario: &Scenario, name: &str, cell: &CellSpec) -> Result<(), Problem> {
     let at = |part: &str| format!("cells.{}.{part}", quoted_key(name));
     if let Some(Err((field, message))) = cell.scheduler.as_ref().map(|spec| spec.check()) {
-        return Err(Problem::told(at(&format!("scheduler.{field}")), &message));
+        return Err(Problem::from_text(at(&format!("scheduler.{field}")), &message));
     }
     let Some(bearers) = &cell.bearers else { return Ok(()) };
     let Some(scheduler) = &cell.scheduler else {
@@ -142,7 +142,7 @@ fn check_bearers(scenario: &Scenario, name: &str, cell: &CellSpec) -> Result<(),
             return Err(problem.help(known_value(host, hosts)));
         }
         if let Some(message) = bearer.rate.and_then(|rate| cell.medium.refuses_rate(rate)) {
-            return Err(Problem::told(at(".rate"), &message));
+            return Err(Problem::from_text(at(".rate"), &message));
         }
         if !(bearer.weight > 0.0 && bearer.weight.is_finite()) {
             let problem =
@@ -164,7 +164,7 @@ fn check_trajectory(host: &HostSpec, by_position: bool, at: impl Fn(&str) -> Str
         }
         Some(trajectory) => trajectory
             .check()
-            .map_err(|(field, message)| Problem::told(at(&format!("trajectory.{field}")), &message)),
+            .map_err(|(field, message)| Problem::from_text(at(&format!("trajectory.{field}")), &message)),
         None if by_position => {
             let problem =
                 Problem::at(at("name"), "expected a `trajectory` with it: hosts measure by position");

@@ -27,7 +27,7 @@ mod wrong_end;
 pub fn warnings(scenario: &Scenario, stays: bool) -> impl Iterator<Item = Problem> {
     let queues = queues(scenario).into_iter().filter_map(|(path, queue)| {
         let (field, message) = queue?.warning()?;
-        Some(Problem::told(format!("{path}.{field}"), &message))
+        Some(Problem::from_text(format!("{path}.{field}"), &message))
     });
     let protocols = scenario.protocols().flat_map(|(table, spec)| {
         let warnings = spec.warnings(scenario.run.duration).into_iter();

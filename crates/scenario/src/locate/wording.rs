@@ -221,7 +221,7 @@ fn reword(message: &str) -> (Option<Part>, Option<String>, Problem) {
         }
         return (None, None, Problem::at("", message).help(help));
     }
-    (None, None, Problem::told("", message))
+    (None, None, Problem::from_text("", message))
 }
 
 /// True if a value of another type is one by which other programs switch something off.

@@ -26,8 +26,8 @@ impl Problem {
         Problem { field: field.into(), message: message.into(), help: String::new() }
     }
 
-    /// A problem that another crate tells in one text: what follows ": write" is what to write instead.
-    pub fn told(field: impl Into<String>, text: &str) -> Problem {
+    /// A problem of another crate, whose text has both parts: `help` is what follows ": write".
+    pub fn from_text(field: impl Into<String>, text: &str) -> Problem {
         let (message, help) = split_help(text);
         Problem::at(field, message).help(help)
     }

@@ -85,8 +85,8 @@ pub(crate) struct QuickAcks {
     scheduled: bool,
     /// The delay of a single segment, in whole ticks; zero before the first.
     ato: Duration,
-    /// The latest segment in order, or the end of the handshake before it (`lrcvtime`).
-    last_data: Time,
+    /// The tick of the latest segment in order, or of the end of the handshake before it (`lrcvtime`).
+    last_data: u64,
     /// The latest segment of any kind, whose time the timestamp of a held ACK has.
     last_arrival: Time,
     tick: Duration,
@@ -114,7 +114,7 @@ impl QuickAcks {
             quick: 0,
             scheduled: false,
             ato: Duration::ZERO,
-            last_data: Time::ZERO,
+            last_data: 0,
             last_arrival: Time::ZERO,
             tick: params.tick.max(Duration::from_nanos(1)),
             answered: None,
@@ -140,7 +140,7 @@ impl QuickAcks {
         if let Some(answered) = self.answered.take() {
             self.rtt = now.since(answered);
             self.rto = self.in_ticks(self.rtt + (self.rtt * 2).max(MOST_DELAY));
-            self.last_data = now;
+            self.last_data = self.ticks(now);
         }
     }
 
@@ -223,7 +223,8 @@ impl QuickAcks {
     /// The delay follows the distance of segments.
     #[inline]
     fn adapt(&mut self, now: Time) {
-        let distance = self.tick * (self.ticks(now) - self.ticks(self.last_data));
+        let now = self.ticks(now);
+        let distance = self.tick * (now - self.last_data);
         if self.ato == Duration::ZERO {
             (self.quick, self.ato) = (self.most, LEAST_DELAY);
         } else if distance <= LEAST_DELAY / 2 {
@@ -256,9 +257,11 @@ impl QuickAcks {
 
     #[inline]
     fn delay(&self) -> Duration {
+        if self.ato <= LEAST_DELAY {
+            return self.ato;
+        }
         let rtt = self.in_ticks(self.rtt);
-        let round_trip = if rtt == Duration::ZERO { MOST_DELAY } else { rtt.max(LEAST_DELAY) };
-        if self.ato > LEAST_DELAY { self.ato.min(round_trip) } else { self.ato }
+        self.ato.min(if rtt == Duration::ZERO { MOST_DELAY } else { rtt.max(LEAST_DELAY) })
     }
 
     #[inline(never)]

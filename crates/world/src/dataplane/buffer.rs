@@ -95,6 +95,14 @@ impl HostBuffer {
         self.packets.push_back(Held { since: cx.now, packet });
     }
 
+    /// The reason of the loss when the buffer is discarded: copies of packets that were sent lose no data.
+    pub fn reason_to_discard(&self) -> DropReason {
+        match (self.mode, self.shape.keeps) {
+            (Mode::Attached, Keeps::Sent) => DropReason::CopyReleased,
+            _ => DropReason::BufferExpired,
+        }
+    }
+
     /// Takes a packet in, if the buffer is full at the cost of another or not at all. Copies of what the base station has
     /// sent make room, oldest first; where it keeps none, a copy is one for this branch and as good as any other packet.
     pub fn push(&mut self, packet: PacketId, place: Location, cx: &mut Context) {

@@ -261,14 +261,14 @@ impl TxQueue {
         }
     }
 
-    /// The host's own queue, if each has one.
+    /// The queue that the host's packets wait in: its own, if each has one.
     pub fn of_host(&mut self, host: Addr) -> Option<&mut Qdisc> {
         match self {
             TxQueue::Bearers(bearers) => {
                 let place = *bearers.hosts.get(&host)?;
                 Some(&mut bearers.queues[place].queue.qdisc)
             }
-            TxQueue::Shared(_) => None,
+            TxQueue::Shared(queue) => Some(&mut queue.qdisc),
         }
     }
 

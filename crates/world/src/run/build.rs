@@ -81,25 +81,17 @@ pub fn build_shared(
 /// Tables that the scenario records and the caller requests. Of all else totals are made.
 fn wanted(scenario: &Scenario, options: &RunOptions<'_>) -> Wanted {
     let (record, selection) = (&scenario.record, options.selection());
-    let packets = record.packets && selection.wants("packets");
-    let causes = selection.wants("causes")
-        || tables().any(|table| table.of_causes().any(|column| selection.wants_column(table.name, column)));
-    Wanted {
-        deliveries: record.deliveries && selection.wants("deliveries"),
-        tcp: record.tcp && selection.wants("tcp"),
-        variables: record.variables && selection.wants("variables"),
-        packets,
-        // Packets handed to a recorded queue are reported by `packets` too.
-        queues: selection.wants("queue") || packets,
-        units: selection.wants("units"),
-        drops: selection.wants("drops"),
-        signalling: selection.wants("signalling"),
-        handovers: selection.wants("handovers"),
-        path_changes: selection.wants("path_changes"),
-        releases: selection.wants("releases"),
-        policing: selection.wants("policing"),
-        causes,
-    }
+    let mut wanted = Wanted::new(|table| selection.wants(table));
+    wanted.deliveries &= record.deliveries;
+    wanted.tcp &= record.tcp;
+    wanted.variables &= record.variables;
+    wanted.tcp_info &= record.variables;
+    wanted.packets &= record.packets;
+    // Packets handed to a recorded queue are reported by `packets` too.
+    wanted.queues |= wanted.packets;
+    wanted.causes |=
+        tables().any(|table| table.of_causes().any(|column| selection.wants_column(table.name, column)));
+    wanted
 }
 
 struct Builder<'a> {

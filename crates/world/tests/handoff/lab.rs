@@ -22,6 +22,8 @@ pub struct Lab {
     pub radio: String,
     /// A line of every cell.
     pub cell: &'static str,
+    /// Fields of every air queue but its limit.
+    pub discipline: &'static str,
     /// Limit of the air queue of cell bs2.
     pub new_queue: &'static str,
     /// Flows, as TOML.
@@ -55,6 +57,9 @@ path = ["ch", "mh"]
 app = { kind = "cbr", start = "1.6 s", rate = "400 kbit/s", packet = "50 B" }
 "#;
 
+/// RED whose thresholds no queue of these tests reaches: it has an average, and drops nothing.
+pub const RED: &str = "kind = \"red\", min_threshold = \"900 pkt\", max_threshold = \"990 pkt\", queue_weight = 0.1, threshold_unit = \"packets\"";
+
 impl Default for Lab {
     fn default() -> Lab {
         Lab {
@@ -64,6 +69,7 @@ impl Default for Lab {
             buffer: "limit = \"1000 pkt\",".into(),
             cell: "",
             radio: "kind = \"hard\"".into(),
+            discipline: "kind = \"droptail\"",
             new_queue: "1000 pkt",
             flows: format!("{TCP}{UDP}"),
             troubles: Vec::new(),
@@ -91,9 +97,9 @@ impl Lab {
             let _ = write!(
                 text,
                 "[cells.{cell}]\nrouter = \"{router}\"\nrate = \"2 Mbit/s\"\ndelay = \"3 ms\"\n\
-                 queue = {{ kind = \"droptail\", limit = \"{limit}\" }}\n\
+                 queue = {{ {}, limit = \"{limit}\" }}\n\
                  backhaul = {{ rate = \"10 Mbit/s\", delay = \"1 ms\" }}\n{}\n",
-                self.cell
+                self.discipline, self.cell
             );
         }
         let _ = write!(text, "[mobility]\nkind = \"mobile-ip\"\n{}\n", self.mobility);

@@ -3,7 +3,7 @@
 //!
 //! `ROAMLAB_WALKS=10000 cargo test -p roamlab-world --test runs handoff::reached` runs more than 300.
 
-use super::lab::{Lab, MS, Trouble};
+use super::lab::{Lab, MS, RED, Trouble};
 use crate::lab::record::{Dice, walks};
 use std::fmt::Write;
 
@@ -35,6 +35,9 @@ const SETTINGS: [&str; 8] = [
 
 const BUFFERS: [&str; 5] =
     ["", "at = \"none\"", "layer2_ack = false", "detour = false", "in_order_wait = \"10 ms\""];
+
+/// Buffers that came later: a walk that draws none of them is as it was.
+const LATER_BUFFERS: [&str; 2] = ["at = \"foreign-agent\"", "forward_below = \"2 pkt\""];
 
 const MESSAGES: [&str; 11] = [
     "beacon",
@@ -76,6 +79,10 @@ pub fn walk(number: u64) -> Lab {
         let occurrence = if in_a_row { first + number } else { 1 + dice.below(12) as u32 };
         let delay_ms = (dice.below(3) == 0).then(|| 1 + dice.below(2_000));
         lab.troubles.push(Trouble { delay_ms, ..Trouble::lost(message, occurrence) });
+    }
+    if dice.below(4) == 0 {
+        lab.discipline = RED;
+        lab.buffer = format!("limit = \"1000 pkt\", {}", dice.one_of(&LATER_BUFFERS));
     }
     lab.duration_ms = lab.visits[lab.visits.len() - 1].1 + 60 + BOUND / MS + 1_000;
     lab

@@ -4,7 +4,7 @@
 //! Each run must end with its laws intact, every flow resumes, every datagram is delivered or lost for a reason, and the
 //! host ends registered and is reached on the shortest way.
 
-use super::lab::{Delivery, LEAVES, Lab, Loss, MS, Record, Signal, Trouble};
+use super::lab::{Delivery, LEAVES, Lab, Loss, MS, RED, Record, Signal, Trouble};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,13 +12,20 @@ use std::sync::LazyLock;
 type Variant = (&'static str, fn(&mut Lab));
 
 /// Ways to run the protocol under which every row of the tables is tried: a name, and what it changes.
-const VARIANTS: [Variant; 13] = [
+const VARIANTS: [Variant; 15] = [
     ("unchanged", |_| {}),
     ("without layer-2 acknowledgement", |lab| {
         lab.buffer = "limit = \"64 pkt\", layer2_ack = false".into();
     }),
     ("without detour", |lab| lab.buffer += "detour = false"),
     ("in order to the end", |lab| lab.buffer += "in_order_wait = \"10 ms\""),
+    ("with copies at foreign agents", |lab| {
+        lab.buffer = "at = \"foreign-agent\", limit = \"64 pkt\"".into();
+    }),
+    ("with base stations that may refuse", |lab| {
+        lab.discipline = RED;
+        lab.buffer += "forward_below = \"1 pkt\"";
+    }),
     ("without buffering", |lab| lab.buffer += "at = \"none\""),
     ("without local handoff", |lab| lab.mobility = "local_handoff = false".into()),
     ("with packets in flight lost at the break", |lab| {
@@ -132,8 +139,10 @@ fn problems_of(lab: &Lab, name: &str) -> Vec<String> {
     let mut problems = unsettled(lab, &record);
     // A host that is registered again before the hold time is over lacks nothing. (What it sent itself is another
     // matter.)
-    let buffered =
-        !lab.buffer.contains("none") && !lab.mobility.contains("smooth_handoff") && !keeps_copies(lab);
+    let buffered = !lab.buffer.contains("none")
+        && !lab.buffer.contains("forward_below")
+        && !lab.mobility.contains("smooth_handoff")
+        && !keeps_copies(lab);
     let in_time = record.phase("registered", last_arrival(&record)).is_some_and(|time| time < LEAVES + HOLD);
     let mut lost = record.losses.iter().filter(|loss| is_data(loss) && !loss.place.starts_with("mh->"));
     if let Some(loss) = lost.next().filter(|_| buffered && in_time) {
@@ -147,7 +156,7 @@ fn problems_of(lab: &Lab, name: &str) -> Vec<String> {
 }
 
 fn keeps_copies(lab: &Lab) -> bool {
-    lab.buffer.contains("layer2_ack = false")
+    lab.buffer.contains("layer2_ack = false") || lab.buffer.contains("foreign-agent")
 }
 
 fn is_data(loss: &Loss) -> bool {

@@ -315,3 +315,18 @@ fn a_host_whose_session_is_over_logs_in_again() {
     let lost = record.losses.iter().filter(|loss| &*loss.flow == "probe" && &*loss.reason == "no-binding");
     assert!(lost.count() > 100);
 }
+
+#[test]
+fn an_anchor_asks_the_server_before_it_opens_a_session() {
+    let known = |fields: &str| run(fields, HARD).phase("session-known", 0);
+    let open = known("").expect("a session");
+    let with = |server: &str| known(&format!("authentication = {{ server = \"{server}\" }}"));
+    assert_eq!(with("gw"), Some(open), "the anchor keeps the records itself");
+    // The correspondent's node is 20 ms away over 10 Mbit/s: 100 B take 80 us there, 80 B 64 us back.
+    assert_eq!(with("ch"), Some(open + 40 * MS + 144_000));
+    let refused = run("authentication = { server = \"gw\", refuses = [\"mh\"] }", HARD);
+    assert_eq!(refused.phase("session-known", 0), None);
+    assert_eq!(refused.delivered("probe").count(), 0);
+    // It asks for a session again and again: after 0, 1, 3 and 7 s, and at the handover.
+    assert!(sent(&refused, "authentication-request") >= 4);
+}

@@ -132,3 +132,21 @@ fn nodes_that_learn_their_way_from_the_gateway_hear_its_beacons() {
     // The first beacon to r1 is lost; what nodes below hold they send up when they hear the next.
     assert!(lost_and_again(&without.run()).0 < GAP + 20);
 }
+
+#[test]
+fn a_path_trigger_multicasts_to_all_candidates() {
+    const SETS: &str = "candidates = 3, sets = { bs1 = [\"bs2\", \"bs3\"] }";
+    let run = |by: &str| {
+        let fields = format!("{SEMISOFT}\n{NO_EQUALISER}\ntrigger = {{ by = \"{by}\", {SETS} }}");
+        let times = "route_update_time = \"500 ms\"\nroute_timeout = \"1500 ms\"";
+        lab(&format!("{fields}\n{times}"), HARD).run()
+    };
+    let at = |record: &Record, cell: &str| {
+        record.losses.iter().filter(|loss| loss.place.starts_with(cell)).count()
+    };
+    // The trigger takes 22 ms to bs3, the update from there 11 ms to the gateway. Copies come 11 ms later, and are sent on the
+    // air of bs3 until its route ends, 1500 ms after the update: one a millisecond, of 1478 ms.
+    let all = run("path");
+    assert!((1475..=1481).contains(&at(&all, "bs3/air")), "{}", at(&all, "bs3/air"));
+    assert_eq!(at(&run("source"), "bs3"), 0);
+}

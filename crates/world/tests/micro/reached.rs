@@ -51,6 +51,10 @@ const BCMP_MESSAGES: [&str; 18] = [
     "global-registration-reply",
 ];
 
+/// Of M&M and BCMP with a server.
+const AUTHENTICATION_MESSAGES: [&str; 4] =
+    ["aaa-request", "aaa-answer", "authentication-request", "authentication-answer"];
+
 /// From the last entry of a cell to the first datagram: what six repetitions of M&M take (0.1, 0.2, 0.4, 0.8, 1 and 1 s),
 /// with its prune timer.
 const MANDM_BOUND: u64 = 5_000 * MS;
@@ -77,6 +81,12 @@ fn walk(number: u64, variants: &[Variant], messages: &[&str], bound: u64) -> Res
         lab.visits.push((*dice.one_of(&["bs1", "bs2", "bs3"]), at));
         at += 31 + if dice.below(2) == 0 { dice.below(300) } else { dice.below(3_000) };
     }
+    // Those of the server are drawn where there is one.
+    let asks = |name: &&&str| lab.mobility.contains("bcmp") == name.contains("authentication");
+    let server = AUTHENTICATION_MESSAGES.iter().filter(asks).copied();
+    let server = server.filter(|_| lab.mobility.contains("authentication"));
+    let messages: Vec<&str> = messages.iter().copied().chain(server).collect();
+    let messages = &messages[..];
     let (burst, first) = (*dice.one_of(messages), 1 + dice.below(12) as u32);
     let in_a_row = dice.below(2) == 0;
     for number in 0..dice.below(7) as u32 {

@@ -17,7 +17,12 @@ const NO_GAP: &str = "kind = \"hard\"\nin_flight_at_break = \"lost\"";
 const OVERLAP: &str = "kind = \"soft\"\noverlap = \"150 ms\"";
 const ALL: &str = "kind = \"soft\"\noverlap = \"150 ms\"\nuplink = \"all\"";
 
-pub const MANDM: [Variant; 9] = [
+pub const MANDM: [Variant; 10] = [
+    Variant(
+        "authentication",
+        "kind = \"mandm\"\ntrigger = { by = \"source\" }\nauthentication = { server = \"r2\" }",
+        GAP,
+    ),
     Variant("reactive", "kind = \"mandm\"", NO_GAP),
     Variant(
         "no buffer",
@@ -44,7 +49,14 @@ macro_rules! cellular_ip {
     };
 }
 
-pub const CELLULAR_IP: [Variant; 7] = [
+pub const CELLULAR_IP: [Variant; 8] = [
+    Variant(
+        "all candidates",
+        cellular_ip!(
+            "handoff = \"semisoft\"\ntrigger = { by = \"path\", candidates = 3, sets = { bs1 = [\"bs2\", \"bs3\"] } }"
+        ),
+        GAP,
+    ),
     Variant("hard", cellular_ip!(""), NO_GAP),
     Variant("stale ways", cellular_ip!("keep_stale = true"), GAP),
     Variant("semisoft", cellular_ip!("handoff = \"semisoft\""), OVERLAP),
@@ -114,7 +126,8 @@ macro_rules! bcmp_anchors {
     };
 }
 
-pub const BCMP: [Variant; 11] = [
+pub const BCMP: [Variant; 12] = [
+    Variant("authentication", bcmp_anchors!("authentication = { server = \"gw\" }"), GAP),
     Variant("unplanned", "kind = \"bcmp\"", NO_GAP),
     Variant("no forwarding", "kind = \"bcmp\"\nforward_after_notify = false", GAP),
     Variant("unplanned, buffer", "kind = \"bcmp\"\nbuffer = { at = \"old\" }", GAP),

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 const HANDOVER: &str = include_str!("../../../../examples/handover.toml");
 const LTE: &str = include_str!("../../../../examples/lte.toml");
-const LONG: [&str; 7] = ["deliveries", "queue", "drops", "tcp", "variables", "tcp_info", "packets"];
 const RECORD: &str =
     "[record]\ndeliveries = true\ntcp = true\nvariables = true\npackets = true\nqueues = [\"*\"]\n";
 
@@ -127,7 +126,7 @@ fn pieces_make_the_table_that_stays_in_memory() {
     {
         let whole = options(&text, &RunOptions::default()).unwrap();
         let (taken, rest) = pieces(&text, rows, None);
-        assert!(taken.keys().all(|name| LONG.contains(name)) && taken["tcp"].len() > 2);
+        assert!(taken["tcp"].len() > 2);
         for pieces in taken.values() {
             assert!(pieces[..pieces.len() - 1].iter().all(|piece| length(piece) >= rows));
         }

@@ -15,9 +15,9 @@ const RECORDS: Records = Records::new("runs.txt", &["packets", "transport", "que
 /// Which group a table is of.
 fn group(table: &str) -> usize {
     match table {
-        "packets" | "deliveries" | "drops" => 0,
-        "tcp" | "variables" | "flows" => 1,
-        "queues" | "links" | "policing" => 2,
+        "packets" | "deliveries" | "drops" | "units" => 0,
+        "tcp" | "tcp_info" | "variables" | "flows" => 1,
+        "queue" | "links" | "policing" => 2,
         _ => 3,
     }
 }

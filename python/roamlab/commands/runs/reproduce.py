@@ -47,15 +47,13 @@ def _complete(_context: click.Context, _parameter: click.Parameter, begun: str) 
 @click.option(
     "--explore",
     is_flag=True,
-    help="Instead, search the space of what the paper leaves open: where does each claim come out?",
+    help="Instead, search the space of what the paper leaves open: where does each claim come out, and under which "
+    "one setting do most results hold?",
 )
 @click.option(
-    "--fit",
-    is_flag=True,
-    help="Instead, search for the one setting for all claims under which most results hold.",
-)
-@click.option(
-    "--settings", type=click.IntRange(10), help="How many settings of the space to try.  [default: 200]"
+    "--settings",
+    type=click.IntRange(10),
+    help="How many settings of the space to try.  [default: the paper's]",
 )
 @click.option(
     "--blocks",
@@ -75,7 +73,6 @@ def command(
     *,
     only: tuple[str, ...],
     explore: bool,
-    fit: bool,
     as_json: bool,
 ) -> None:
     """Measure a paper's claims and write the report. Interrupted, it continues where it stopped when called again.
@@ -92,14 +89,14 @@ def command(
     from roamlab.statistics import claims
 
     if paper == "all":
-        _check_all(explore, fit, settings, blocks, only, figure)
+        _check_all(explore, settings, blocks, only, figure)
         _all(out or Path("out/all"), store, runs, threads or processors(), as_json)
         return
     _check_paper(paper)
     only = _claims(paper, only)
     part = _part(paper, only, figure)
     apart = part is not None or (runs is not None and not blocks)
-    mode = _mode(paper, (explore, fit, blocks), settings, apart=apart)
+    mode = _mode(paper, (explore, blocks), settings, apart=apart)
     out = out or Path("out") / (f"{paper}-{mode}" if mode != "claims" else _folder(paper, part))
     refuse_foreign(out, store)
     runs = runs or papers.paper(paper).RUNS
@@ -110,15 +107,17 @@ def command(
             found = reproducing.reproduce(paper, session)
             claims.write_json(found.claims, draft / "claims.json", found.robustness)
         else:
-            found, data, summary = _searched(paper, mode, session, settings, blocks)
-            (draft / f"{mode}.json").write_text(robustness.text(data), encoding="utf-8")
-            if mode == "explored":
-                robustness.keep(paper, data, store)
+            found, written, summary = _searched(paper, mode, session, settings, blocks)
+            for name, data in written.items():
+                (draft / f"{name}.json").write_text(robustness.text(data), encoding="utf-8")
+                if mode == "explored":
+                    robustness.keep(paper, name, data, store)
         report.write(found, draft / "report.html")
     page = shown(out / "report.html")
     if as_json:
-        written = (out / f"{mode}.json").read_text(encoding="utf-8")
-        print_json({"report": page, mode: json.loads(written)})
+        names = ("explored", "fit") if mode == "explored" else (mode,)
+        texts = {name: (out / f"{name}.json").read_text(encoding="utf-8") for name in names}
+        print_json({"report": page} | {name: json.loads(text) for name, text in texts.items()})
         return
     if mode == "claims":
         if found.claims:
@@ -199,7 +198,6 @@ def _folder(paper: str, part: Part | None) -> str:
 
 def _check_all(
     explore: bool,
-    fit: bool,
     settings: int | None,
     blocks: int | None,
     only: tuple[str, ...],
@@ -217,10 +215,10 @@ def _check_all(
             expected="with it the paper's name",
             remedy=f"`roamlab reproduce {papers.names()[0]} {option} {value}`",
         )
-    if not (explore or fit or settings is not None or blocks is not None):
+    if not (explore or settings is not None or blocks is not None):
         return
     raise BadInput(
-        "--fit" if fit else "--blocks" if blocks is not None else "--explore",
+        "--blocks" if blocks is not None else "--explore",
         "one paper is searched at a time",
         expected="with it a paper's name",
         remedy=f"`roamlab reproduce {papers.names()[0]} --explore`, or `roamlab reproduce all` alone",
@@ -228,45 +226,41 @@ def _check_all(
 
 
 def _mode(
-    paper: str, given: tuple[bool, bool, int | None], settings: int | None, *, apart: bool
-) -> Literal["claims", "explored", "fit", "blocks"]:
+    paper: str, given: tuple[bool, int | None], settings: int | None, *, apart: bool
+) -> Literal["claims", "explored", "blocks"]:
     """Requested data. Raises `BadInput` for options that do not go together; `apart`: one of the claims' own."""
     from roamlab.base.errors import BadInput
 
-    explore, fit, _ = given
-    asked = [
-        option for option, is_given in zip(("--explore", "--fit", "--blocks"), given, strict=True) if is_given
-    ]
-    if len(asked) > 1 or (asked and apart) or (settings is not None and not (explore or fit)):
+    explore, _ = given
+    asked = [option for option, is_given in zip(("--explore", "--blocks"), given, strict=True) if is_given]
+    if len(asked) > 1 or (asked and apart) or (settings is not None and not explore):
         raise BadInput(
             asked[0] if asked else "--settings",
             "these options do not go together",
-            expected="one of --explore, --fit and --blocks; --settings with the first two; --runs with --blocks, or "
-            "without any of them; --claim or --figure without any of them",
+            expected="one of --explore and --blocks; --settings with the first; --runs with --blocks, or without any "
+            "of them; --claim or --figure without any of them",
             remedy=f"`roamlab reproduce {paper} --explore --settings 200`",
         )
     if not asked:
         return "claims"
-    return "explored" if explore else "fit" if fit else "blocks"
+    return "explored" if explore else "blocks"
 
 
 def _searched(
     paper: str, mode: str, session: Session, settings: int | None, blocks: int | None
-) -> tuple[Report, dict[str, Any], str]:
-    """The page of a search, its data, and the same for the terminal."""
+) -> tuple[Report, dict[str, dict[str, Any]], str]:
+    """The page of a search, its data by the names of their files, and the same for the terminal."""
     from roamlab import papers
     from roamlab.papers import blocks as in_blocks
     from roamlab.papers import exploring, fitting
 
-    space, settings = papers.space(paper), settings or exploring.SETTINGS
+    space = papers.space(paper)
     if mode == "explored":
-        found, data = exploring.report(space, session, settings)
-        return found, data, "\n".join(f"{name}: {of['robustness']}" for name, of in data["claims"].items())
-    if mode == "fit":
-        found, data = fitting.report(space, session, settings)
-        return found, data, fitting.summary(data)
+        found, data, fit = exploring.report(space, session, settings or space.settings)
+        lines = [f"{name}: {of['robustness']}" for name, of in data["claims"].items()]
+        return found, {"explored": data, "fit": fit}, "\n".join([*lines, fitting.summary(fit)])
     found, data = in_blocks.report(space, session, blocks or in_blocks.BLOCKS)
-    return found, data, in_blocks.summary(data)
+    return found, {"blocks": data}, in_blocks.summary(data)
 
 
 def _all(out: Path, store: Path, runs: int | None, threads: int, as_json: bool) -> None:

@@ -28,6 +28,8 @@ def command(
     scenario: Path, seed: int, repetition: int, changes: tuple[str, ...], out: Path, *, as_json: bool
 ) -> None:
     """Simulate a scenario and keep the result."""
+    # First: an error in it is reported without waiting for Polars.
+    loaded = load(scenario, changes)
     from roamlab.records.storage.store import Store
     from roamlab.running.ensemble import Job, run_all
     from roamlab.showing import terminal
@@ -36,7 +38,6 @@ def command(
     # interpreter takes them alone.
     signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
     store = Store(out)
-    loaded = load(scenario, changes)
     print_estimate(loaded, err=as_json)
     (results,) = run_all([Job(loaded, seed, repetition)], store, threads=1)
     folder = store.folder(results.manifest)

@@ -23,9 +23,9 @@ def ask(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[
 
 
 def beside(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
-    """One run of all procedures; no and planned handovers in the tree, with a variant driven by loss and Vegas."""
+    """One run of all procedures; no and planned handovers."""
     procedures = evidence.procedures(batch, runs[:1], interpretation)
-    still = evidence.still(batch, runs, interpretation, ["tree"], ["reno", "vegas"])
+    still = evidence.still(batch, runs, interpretation)
     return lambda: [claims.login(procedures, interpretation.moves), claims.nomove(still, str(interpretation))]
 
 
@@ -40,4 +40,15 @@ def whole(batch: Batch, runs: range) -> Callable[[], Sequence[Claim]]:
     ]
 
 
-SPACE = Space("BCMP", DEFAULT, axes("bcmp"), ask, runs=LEAST, confirm=LEAST, beside=beside, whole=whole)
+SPACE = Space(
+    "BCMP",
+    DEFAULT,
+    axes("bcmp"),
+    ask,
+    runs=LEAST,
+    confirm=6,
+    beside=beside,
+    beside_drawn=5,
+    settings=60,
+    whole=whole,
+)

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from roamlab.statistics.claims import Claim
 
 
-VISITS, HOSTS, GAPS_S = (3, 5, 8), (3, 5, 7), (20.0, 0.0)
-"""Points of figs. 12, 13, 16 and 17 that decide under a setting: the ends, and of hosts and visits
-the middle."""
-
 SEARCHED_PLAN_S = PLAN_S[2]
 """Of figs. 16 and 17 a search runs the first two of three visits."""
 
@@ -28,15 +24,13 @@ def ask(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[
     """The claims that depend on an interpretation."""
     found = evidence.evidence(batch, interpretation, runs)
     return partial(
-        claims.read,
-        found,
-        evidence.swept(batch, interpretation, runs, VISITS, HOSTS, GAPS_S, SEARCHED_PLAN_S),
+        claims.read, found, evidence.swept(batch, interpretation, runs, plan_span_s=SEARCHED_PLAN_S)
     )
 
 
 def beside(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
     """The claims that few of the axes touch."""
-    return partial(claims.alone, evidence.anatomy(batch, runs, interpretation, GAPS_S))
+    return partial(claims.alone, evidence.anatomy(batch, runs, interpretation))
 
 
 def whole(batch: Batch, runs: range) -> Callable[[], Sequence[Claim]]:
@@ -46,4 +40,4 @@ def whole(batch: Batch, runs: range) -> Callable[[], Sequence[Claim]]:
     return partial(claims.decide, anatomy, found, sweep)
 
 
-SPACE = Space("IPF", DEFAULT, axes("ipf"), ask, runs=5, confirm=12, beside=beside, whole=whole)
+SPACE = Space("IPF", DEFAULT, axes("ipf"), ask, runs=5, confirm=10, beside=beside, settings=70, whole=whole)

@@ -65,14 +65,14 @@ def reproduce(session: Session) -> Report:
     if session.part is None:
         traced()
     drawings = figures.drawings(anatomy, found, traced, session.figures)
-    handovers = {"fig2": partial(_messages, session.figures)}
+    handovers = {name: partial(_messages, scheme, session.figures) for scheme, name in figures.CHARTS.items()}
     parts = Parts(claims.every(anatomy, found), tables, drawings, handovers)
     return report("lte", session, batch, parts, few, DEFAULT)
 
 
-def _messages(folder: Path) -> Drawn:
-    made = chart(simulate(experiments.trajectory("standard"), SEED), experiments.REF)
-    return figures.messages(made, folder)
+def _messages(scheme: Scheme, folder: Path) -> Drawn:
+    made = chart(simulate(experiments.trajectory(scheme), SEED), experiments.REF)
+    return figures.messages(made, scheme, folder)
 
 
 def _shares(by: Mapping[Any, Sequence[Handover]]) -> dict[str, Callable[[Any], Measured]]:

@@ -1,4 +1,4 @@
-"""The paper's figures 4 and 8 to 12, the message chart of fig. 2 as it ran, and the fate of predictions.
+"""The paper's figures 4 and 8 to 12, the message charts of figs. 2, 5 and 6 as they ran, and the fate of predictions.
 
 Trajectories are those of one run and are marked as such; shares and means are over all runs, with 95 %
 intervals.
@@ -56,9 +56,14 @@ def drawings(
     }
 
 
-def messages(made: Chart, folder: Path) -> Handover:
+CHARTS: dict[Scheme, str] = {"standard": "fig2", "fast": "fig5", "predictive": "fig6"}
+"""The paper's figure with the message chart of a scheme."""
+
+
+def messages(made: Chart, scheme: Scheme, folder: Path) -> Handover:
     """The message sequence chart of one handover."""
-    return handover(made, folder, "fig2", texts("lte").captions["fig2"])
+    name = CHARTS[scheme]
+    return handover(made, folder, name, texts("lte").captions[name])
 
 
 def _model(anatomy: Anatomy, folder: Path) -> SavedFigure:

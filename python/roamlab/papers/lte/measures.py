@@ -14,8 +14,11 @@ from roamlab.records import metrics
 from roamlab.records.metrics import Values, count, seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
+    from roamlab.papers.lte.experiments import Scheme
     from roamlab.papers.lte.model import Case
     from roamlab.records.columns import Columns, Mask
     from roamlab.records.results import Results
@@ -28,7 +31,7 @@ AHEAD_S = 0.5
 Place = Literal["r->enb1", "r->enb2"]
 PLACES: tuple[Place, ...] = ("r->enb1", "r->enb2")
 
-CHART = (
+CHART: tuple[tuple[str, str | None], ...] = (
     ("measurement-control", None),
     ("measurement-report", "measurement-control"),
     ("handover-request", "measurement-report"),
@@ -46,6 +49,28 @@ CHART = (
     ("ue-context-release", "path-switch-request-ack"),
 )
 """The messages of fig. 2, each with the one that must have arrived before it is sent."""
+
+
+def _changed(causes: Mapping[str, str | None]) -> tuple[tuple[str, str | None], ...]:
+    """Fig. 2 with other causes of these messages."""
+    return tuple((message, causes.get(message, cause)) for message, cause in CHART)
+
+
+CHARTS: dict[Scheme, tuple[tuple[str, str | None], ...]] = {
+    "standard": CHART,
+    "fast": _changed({"path-switch-request": "handover-request-ack"}),
+    "predictive": _changed(
+        {
+            "handover-request": None,
+            "path-switch-request": "handover-request-ack",
+            "handover-command": "measurement-report",
+        }
+    ),
+}
+"""The same of fig. 2, of fig. 5 (fast path switch) and of fig. 6 (prediction).
+
+With both of the last the source requests the path switch when the target has answered.
+"""
 
 
 def _where(rows: Columns, **names: str) -> Mask:
@@ -267,13 +292,13 @@ def _end_marker_lost(results: Results) -> bool:
     return bool((sent["arrived_ns"][_where(sent, host=REF, message="end-marker")] < 0).any())
 
 
-def chart_in_order(results: Results) -> bool:
-    """All messages of fig. 2 were sent, each after its cause had arrived."""
+def chart_in_order(results: Results, scheme: Scheme = "standard") -> bool:
+    """All messages of the scheme's chart were sent, each after its cause had arrived."""
     rows = results.columns("signalling")
     own = rows.where("host", REF)
     names = rows.words("message", own)
     sent, arrived = rows["sent_ns"][own].tolist(), rows["arrived_ns"][own].tolist()
-    for message, cause in CHART:
+    for message, cause in CHARTS[scheme]:
         if message not in names:
             return False
         if cause is not None:

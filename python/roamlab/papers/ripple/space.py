@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from roamlab.papers.ripple import claims, evidence
-from roamlab.papers.ripple.experiments import DEFAULT, DELAYS_MS, Interpretation
+from roamlab.papers.ripple.experiments import DEFAULT, Interpretation
 from roamlab.papers.spaces import Space, axes
 from roamlab.statistics.stats import LEAST
 
@@ -17,26 +17,18 @@ if TYPE_CHECKING:
     from roamlab.statistics.claims import Claim
 
 
-SEARCHED_MS = tuple(delay for delay in DELAYS_MS if abs(delay) != 400)
-"""The points of figs. 3 to 6 that a search runs: those that a claim names, and the ends of its ranges."""
-
-
 SEARCHED_HANDOVERS = 6
-"""Of each run of a search, where the paper has 20: a search makes 540 runs under each setting."""
+"""Of each run of a search, where the reproduction has 20: of each point fewer handovers, and all points."""
 
 
 def ask(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
     """The claims that depend on an interpretation."""
-    return partial(
-        claims.read, evidence.evidence(batch, interpretation, runs, SEARCHED_MS, SEARCHED_HANDOVERS)
-    )
+    return partial(claims.read, evidence.evidence(batch, interpretation, runs, handovers=SEARCHED_HANDOVERS))
 
 
 def beside(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
-    """That all named protocols run, with Reno and the longest gap and overlap of the map."""
-    found = evidence.named(
-        batch, runs, interpretation, ["reno"], [min(evidence.NAMED_MS), max(evidence.NAMED_MS)]
-    )
+    """That all named protocols run."""
+    found = evidence.named(batch, runs, interpretation)
     return lambda: [claims.blocks(found)]
 
 
@@ -48,5 +40,15 @@ def whole(batch: Batch, runs: range) -> Callable[[], Sequence[Claim]]:
 
 
 SPACE = Space(
-    "Ripple", DEFAULT, axes("ripple"), ask, runs=LEAST, confirm=2 * LEAST, beside=beside, whole=whole, few=1
+    "Ripple",
+    DEFAULT,
+    axes("ripple"),
+    ask,
+    runs=LEAST,
+    confirm=2 * LEAST,
+    beside=beside,
+    few=1,
+    beside_drawn=10,
+    settings=100,
+    whole=whole,
 )

@@ -1,8 +1,8 @@
 //! A table of every state and input of every role, with inputs that arrive twice, late, or never.
 
 use crate::bcmp::{
-    AccessRouter, Anchor, Bcmp, Global, Home, HomeAgent, Hours, Input, Kind, Message, MobileHost, Paging,
-    Params, Session, Unused,
+    AccessRouter, Anchor, AuthenticationServer, Bcmp, Global, Home, HomeAgent, Hours, Input, Kind, Message,
+    MobileHost, Paging, Params, Session, Unused,
 };
 use crate::blocks::BufferPlace;
 use crate::lab::{
@@ -13,7 +13,7 @@ use crate::mobile_ip::{self, ReplyCode};
 use crate::{Direction, Identification};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 lab::cases! {
@@ -23,6 +23,8 @@ lab::cases! {
     mobile_host_with_hours,
     anchor,
     anchor_without_an_answer,
+    anchor_that_asks,
+    authentication_server,
     home_agent,
     access_router,
     access_router_with_a_buffer_where_the_host_was,
@@ -36,6 +38,7 @@ lab::cases! {
 const ANCHOR: Addr = Addr::new(2, 0);
 const OTHER: Addr = Addr::new(3, 0);
 const AGENT: Addr = Addr::new(4, 0);
+const SERVER: Addr = Addr::new(5, 0);
 
 const NAMES: &[(Addr, &str)] = &[
     (HOST, "host"),
@@ -45,6 +48,7 @@ const NAMES: &[(Addr, &str)] = &[
     (ANCHOR, "anchor"),
     (OTHER, "other anchor"),
     (AGENT, "home agent"),
+    (SERVER, "server"),
     (Addr::BROADCAST, "all"),
 ];
 
@@ -363,7 +367,7 @@ fn anchor() -> String {
         ("time: lifetime over", ms(29_600), Input::Deadline),
     ];
     let areas = BTreeMap::from([(HERE, vec![HERE, THERE]), (THERE, vec![HERE, THERE])]);
-    table(Anchor::new(ANCHOR, &Arc::new(areas), &Arc::new(with_paging())).into(), &states, &inputs)
+    table(Anchor::new(ANCHOR, &Arc::new(areas), None, &Arc::new(with_paging())).into(), &states, &inputs)
 }
 
 /// After three repetitions of a page what was kept is lost, and the host is idle as before.
@@ -379,7 +383,45 @@ fn anchor_without_an_answer() -> String {
     let states: [Setup<'_, Message>; 2] = [("paged three times", &setup), ("paged four times", &last)];
     let inputs = [("time", ms(1_200), Input::Deadline)];
     let areas = BTreeMap::from([(HERE, vec![HERE, THERE])]);
-    table(Anchor::new(ANCHOR, &Arc::new(areas), &Arc::new(with_paging())).into(), &states, &inputs)
+    table(Anchor::new(ANCHOR, &Arc::new(areas), None, &Arc::new(with_paging())).into(), &states, &inputs)
+}
+
+fn anchor_that_asks() -> String {
+    let login = |from, millis| hear(from, millis, Kind::LoginRequest { anchor: None });
+    let answer = |from, millis, accepted| hear(from, millis, Kind::AuthenticationAnswer { accepted });
+    let idle = |millis| hear(HERE, millis, Kind::PathUpdate { session: session(1), idle: true });
+    let asked = [(500, login(HERE, 490))];
+    let bound = and(&asked, &[(520, answer(SERVER, 490, true))]);
+    let asked_again = and(&bound, &[(900, login(THERE, 890))]);
+    let asked_idle = and(&bound, &[(600, idle(590)), (900, login(THERE, 890))]);
+    let asked_paged =
+        and(&bound, &[(600, idle(590)), (700, data(Direction::Down, None, false)), (900, login(THERE, 890))]);
+    let states: [Setup<'_, Message>; 6] = [
+        ("none", &[]),
+        ("asked", &asked),
+        ("accepted", &bound),
+        ("asked for another session", &asked_again),
+        ("the same of an idle host", &asked_idle),
+        ("the same of a paged host", &asked_paged),
+    ];
+    let inputs = [
+        ("login 490: again", NOW, login(HERE, 490)),
+        ("login 990", NOW, login(THERE, 990)),
+        ("answer to 490: accepted", NOW, answer(SERVER, 490, true)),
+        ("answer to 490: refused", NOW, answer(SERVER, 490, false)),
+        ("answer to 890: accepted", NOW, answer(SERVER, 890, true)),
+        ("answer to 890: refused", NOW, answer(SERVER, 890, false)),
+        ("time: no answer", ms(200), Input::Deadline),
+    ];
+    let areas = BTreeMap::from([(HERE, vec![HERE, THERE])]);
+    let role = Anchor::new(ANCHOR, &Arc::new(areas), Some(SERVER), &Arc::new(with_paging()));
+    table(role.into(), &states, &inputs)
+}
+
+fn authentication_server() -> String {
+    let inputs = [("request 990", NOW, hear(ANCHOR, 990, Kind::AuthenticationRequest))];
+    let of = |refused| table(AuthenticationServer::new(refused).into(), &[("ready", &[])], &inputs);
+    [BTreeSet::new(), BTreeSet::from([HOST])].map(of).concat()
 }
 
 fn home_agent() -> String {

@@ -98,6 +98,7 @@ fn node_table(params: &Params, position: TreePosition) -> String {
         ("regular from there 400: late", NOW, regular(THERE, 400)),
         ("regular from there 995", NOW, regular(THERE, 995)),
         ("S from there 995", NOW, semisoft(THERE, 995)),
+        ("S from up 890: of the same trigger", NOW, semisoft(UP, 890)),
         ("paging update from there 995", NOW, hear(THERE, 995, Kind::PagingUpdate)),
         ("semisoft trigger 995", NOW, hear(THERE, 995, Kind::SemisoftTrigger)),
         ("handover predicted", NOW, predicted),

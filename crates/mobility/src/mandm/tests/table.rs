@@ -6,9 +6,10 @@ use crate::lab::{
     self, HERE, HOST, NOW, Setup, THERE, Words, and, arrived, clock, down, gone, hear, ms, predicted,
     transitions, up,
 };
-use crate::mandm::{AccessRouter, Input, Kind, Mandm, Message, MobileHost, Params, Router};
+use crate::mandm::{AaaServer, AccessRouter, Input, Kind, Mandm, Message, MobileHost, Params, Router};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
+use std::collections::BTreeSet;
 
 lab::cases! {
     mobile_host,
@@ -17,12 +18,21 @@ lab::cases! {
     access_router,
     access_router_with_a_buffer_where_the_host_was,
     access_router_with_bicast,
+    access_router_that_asks,
+    aaa_server,
 }
 
 const UP: Addr = Addr::new(2, 0);
+const SERVER: Addr = Addr::new(3, 0);
 
-const NAMES: &[(Addr, &str)] =
-    &[(HOST, "host"), (HERE, "here"), (THERE, "there"), (UP, "up"), (Addr::BROADCAST, "all")];
+const NAMES: &[(Addr, &str)] = &[
+    (HOST, "host"),
+    (HERE, "here"),
+    (THERE, "there"),
+    (UP, "up"),
+    (SERVER, "server"),
+    (Addr::BROADCAST, "all"),
+];
 
 fn name(addr: Addr) -> String {
     lab::name(NAMES, addr)
@@ -177,8 +187,53 @@ fn access_router_table(params: &Params) -> String {
         ("time: prune timer", ms(1_000), Input::Deadline),
         ("time: refresh", ms(9_600), Input::Deadline),
     ];
-    let role = AccessRouter::new((HERE, UP), &[THERE], Duration::from_millis(30), params);
+    let role = AccessRouter::new((HERE, UP), (&[THERE], None), Duration::from_millis(30), params);
     table(role.into(), &states, &inputs)
+}
+
+fn access_router_that_asks() -> String {
+    let answer = |from, millis, accepted| hear(from, millis, Kind::AaaAnswer { accepted });
+    let here = [(400, arrived())];
+    let asked = and(&here, &[(500, attach(490, &[THERE]))]);
+    let serving = and(&asked, &[(510, answer(SERVER, 490, true))]);
+    let back = and(&serving, &[(600, gone()), (890, arrived()), (900, attach(490, &[THERE]))]);
+    let candidate = [(380, hear(THERE, 370, Kind::Trigger)), (390, hear(UP, 380, Kind::JoinAcknowledge))];
+    let candidate = and(&candidate, &asked);
+    let refused = and(&asked, &[(510, answer(SERVER, 490, false))]);
+    let states: [Setup<'_, Message>; 6] = [
+        ("host here", &here),
+        ("asked", &asked),
+        ("accepted", &serving),
+        ("asked in a second stay", &back),
+        ("triggered, asked", &candidate),
+        ("refused", &refused),
+    ];
+    let inputs = [
+        ("host gone", NOW, gone()),
+        ("attach 490: again", NOW, attach(490, &[THERE])),
+        ("attach 990", NOW, attach(990, &[THERE])),
+        ("answer to 490: accepted", NOW, answer(SERVER, 490, true)),
+        ("answer to 490: refused", NOW, answer(SERVER, 490, false)),
+        ("answer to 400", NOW, answer(SERVER, 400, true)),
+        ("answer of another node", NOW, answer(UP, 490, true)),
+        ("time: early", Time::ZERO, Input::Deadline),
+        ("time: no answer", ms(200), Input::Deadline),
+    ];
+    let role = AccessRouter::new(
+        (HERE, UP),
+        (&[THERE], Some(SERVER)),
+        Duration::from_millis(30),
+        &params(TriggerBy::NoPath),
+    );
+    table(role.into(), &states, &inputs)
+}
+
+fn aaa_server() -> String {
+    let inputs =
+        [("request 990", NOW, hear(HERE, 990, Kind::AaaRequest)), ("attach 990", NOW, attach(990, &[]))];
+    let kinds = [("accepts", BTreeSet::new()), ("refuses", BTreeSet::from([HOST]))];
+    let of = |(name, refused)| table(AaaServer::new(refused).into(), &[(name, &[])], &inputs);
+    kinds.map(of).concat()
 }
 
 fn params(by: TriggerBy) -> Params {

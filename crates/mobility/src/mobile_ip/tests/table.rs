@@ -1,7 +1,6 @@
 //! A table of every state and input of every role, with inputs that arrive twice, late, or never.
 
 use super::bus::{BS_A, BS_A2, BS_B, CH, FA_A, FA_B, FA_C, HA, NAMES, name};
-use crate::Direction;
 use crate::lab::{
     self, HOST, Setup, Words, and, arrived, clock, down, gone, hear, hear_all, ms, transitions, up,
 };
@@ -9,8 +8,9 @@ use crate::mobile_ip::{
     BaseStation, BufferAt, BufferParams, Correspondent, ForeignAgent, HomeAgent, Input, Kind, Message,
     MobileHost, MobileIp, Params, ReplyCode,
 };
-use roamlab_engine::{Duration, Time};
-use roamlab_packet::Addr;
+use crate::{Direction, L2Trigger};
+use roamlab_engine::{Duration, Packets, Time};
+use roamlab_packet::{Addr, MarkingState};
 
 lab::cases! {
     mobile_host,
@@ -20,6 +20,7 @@ lab::cases! {
     correspondent,
     mobile_host_without_local_handoff,
     base_station_of_other_kinds,
+    foreign_agent_of_other_kinds,
 }
 
 const LIFETIME: Duration = Duration::from_secs(300);
@@ -54,7 +55,15 @@ fn reply(from: Addr, code: ReplyCode, millis: u64) -> Input {
 }
 
 fn update(from: Addr, care_of: Addr, millis: u64) -> Input {
-    hear(from, millis, Kind::BindingUpdate { care_of, lifetime: Duration::from_secs(60) })
+    optional_update(from, care_of, millis, None)
+}
+
+fn optional_update(from: Addr, care_of: Addr, millis: u64, forward: Option<bool>) -> Input {
+    hear(from, millis, Kind::BindingUpdate { care_of, lifetime: Duration::from_secs(60), forward })
+}
+
+fn notification(from: Addr, accepts: bool) -> Input {
+    hear(from, 0, Kind::Notification { accepts })
 }
 
 fn acknowledge(from: Addr, millis: u64) -> Input {
@@ -84,7 +93,15 @@ fn detail(message: &Message) -> String {
             format!(" {clock} after {}", previous.join(", "))
         }
         Kind::RegistrationReply { code, .. } => format!(" {clock} code {}", code.0),
-        Kind::BindingUpdate { care_of, .. } => format!(" {clock} at {}", name(*care_of)),
+        Kind::BindingUpdate { care_of, forward, .. } => {
+            let option = match forward {
+                None => "",
+                Some(true) => ", forward",
+                Some(false) => ", do not forward",
+            };
+            format!(" {clock} at {}{option}", name(*care_of))
+        }
+        Kind::Notification { accepts: false } => " accepts nothing".into(),
         Kind::RegistrationRequest { .. }
         | Kind::Forward
         | Kind::BindingRequest
@@ -190,8 +207,8 @@ fn foreign_agent() -> String {
         ("two registration requests relayed", &twice),
     ];
     let inputs = [
-        ("notification of bs-a", SOON, hear(BS_A, 0, Kind::Notification)),
-        ("notification of bs-b", SOON, hear(BS_B, 0, Kind::Notification)),
+        ("notification of bs-a", SOON, notification(BS_A, true)),
+        ("notification of bs-b", SOON, notification(BS_B, true)),
         ("request 58 again", SOON, request(HOST, here, 58, &[FA_C])),
         ("request 600 through bs-a", SOON, request(HOST, here, 600, &[FA_B])),
         ("request 600 through bs-a2", SOON, request(HOST, (FA_A, BS_A2), 600, &[])),
@@ -303,15 +320,65 @@ fn mobile_host_without_local_handoff() -> String {
     table(&MobileHost::new(HOST, HA, &params).into(), &states, ms(600), &inputs)
 }
 
+fn average(packets: f64) -> Input {
+    let state = Some(MarkingState::Average(packets));
+    Input::Trigger(L2Trigger::MarkingReported { host: HOST, state })
+}
+
+/// With copies, and with an option field in its updates.
+fn foreign_agent_of_other_kinds() -> String {
+    let copies = BufferParams { at: BufferAt::ForeignAgent, ..BufferParams::default() };
+    let below = BufferParams { forward_below: Some(Packets(50)), ..BufferParams::default() };
+    let both = BufferParams { forward_below: Some(Packets(50)), ..copies.clone() };
+    let kinds =
+        [("it keeps copies", copies), ("averages decide", below), ("copies, and averages decide", both)];
+    let here = (FA_A, BS_A);
+    let told = [(54, notification(BS_A, true)), (62, request(HOST, here, 58, &[FA_C]))];
+    let refused = [(54, notification(BS_A, false)), (62, request(HOST, here, 58, &[FA_C]))];
+    let visitor = and(&told, &[(182, reply(HA, ReplyCode::ACCEPTED, 58))]);
+    let refused_next = and(&visitor, &[(554, notification(BS_A2, false))]);
+    let departed = and(&visitor, &[(563, update(FA_B, FA_B, 558))]);
+    let states: [Setup<'_, Message>; 5] = [
+        ("registration request relayed", &told),
+        ("the same, it accepts nothing", &refused),
+        ("reply relayed", &visitor),
+        ("bs-a2 accepts nothing", &refused_next),
+        ("moved to fa-b", &departed),
+    ];
+    let inputs = [
+        ("request 600 through bs-a2", SOON, request(HOST, (FA_A, BS_A2), 600, &[])),
+        ("request 600 through bs-a", SOON, request(HOST, here, 600, &[FA_B])),
+        ("reply to 58", SOON, reply(HA, ReplyCode::ACCEPTED, 58)),
+        ("reply to 58, denied", SOON, reply(HA, ReplyCode::IDENTIFICATION_MISMATCH, 58)),
+        ("update 580 of fa-b", SOON, update(FA_B, FA_B, 580)),
+        ("update 580 of fa-b: forward", SOON, optional_update(FA_B, FA_B, 580, Some(true))),
+        ("update 580 of fa-b: do not forward", SOON, optional_update(FA_B, FA_B, 580, Some(false))),
+        ("update 600 of fa-c: do not forward", SOON, optional_update(FA_C, FA_C, 600, Some(false))),
+        ("packet through a tunnel", SOON, data(true)),
+        ("time: retransmission", Time::from_nanos(200_000_000), Input::Deadline),
+        ("time: pending, hold time over", LATER, Input::Deadline),
+        ("time: lifetimes over", AT_THE_END, Input::Deadline),
+    ];
+    let mut text = String::new();
+    for (kind, buffer) in kinds {
+        let params = Params { buffer, ..Params::default() };
+        let agent = ForeignAgent::new(FA_A, &[BS_A, BS_A2], Duration::ZERO, &params).into();
+        text += &format!("{kind}\n{}", table(&agent, &states, ms(600), &inputs));
+    }
+    text
+}
+
 /// With and without local handoff, with an in-order wait, and without buffers.
 fn base_station_of_other_kinds() -> String {
     let waits = BufferParams { in_order_wait: Duration::from_millis(10), ..BufferParams::default() };
     let none = BufferParams { at: BufferAt::None, ..BufferParams::default() };
+    let below = BufferParams { forward_below: Some(Packets(50)), ..BufferParams::default() };
     let kinds = [
         ("layer 2 reports hosts", false, BufferParams::default()),
         ("layer 2 reports hosts, unmarked packets wait", false, waits.clone()),
         ("unmarked packets wait", true, waits),
         ("no buffer", true, none),
+        ("its average decides", true, below),
     ];
     let here = [(3, arrived()), (53, hear(HOST, 0, Kind::HandoffRequest))];
     let gone_again = and(&here, &[(500, gone())]);
@@ -328,6 +395,8 @@ fn base_station_of_other_kinds() -> String {
         ("host arrived", SOON, arrived()),
         ("handoff request", SOON, hear(HOST, 0, Kind::HandoffRequest)),
         ("host gone", SOON, gone()),
+        ("average of 49.9 packets", SOON, average(49.9)),
+        ("average of 50 packets", SOON, average(50.0)),
     ];
     let mut text = String::new();
     for (kind, local_handoff, buffer) in kinds {

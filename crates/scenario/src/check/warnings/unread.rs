@@ -20,7 +20,7 @@ const TOLD_BEFORE: &[&str] = &["source", "path", "no-path"];
 /// A rule is about each table that has its fields.
 const RULES: &[Rule] = &[
     ("local_handoff", &["false"], &["advertisement_interval", "solicitation"]),
-    ("local_handoff", &["true"], &["beacon_interval", "tb_mode"]),
+    ("local_handoff", &["true"], &["beacon_interval", "tb_mode", "buffer.forward_below"]),
     ("route_optimisation", &["true"], &["ro_trigger", "binding_lifetime", "binding_request_margin"]),
     (
         "smooth_handoff",
@@ -37,6 +37,7 @@ const RULES: &[Rule] = &[
             "buffer.layer2_ack",
             "buffer.in_order_wait",
             "buffer.detour",
+            "buffer.forward_below",
         ],
     ),
     ("buffer.mark_forwarded", &["true"], &["buffer.mark"]),
@@ -49,6 +50,19 @@ const RULES: &[Rule] = &[
             "buffer.flush",
             "buffer.longest_wait",
             "buffer.hold",
+            "buffer.detour",
+            "buffer.forward_below",
+        ],
+    ),
+    (
+        "buffer.at",
+        &["!foreign-agent"],
+        &[
+            "buffer.drop",
+            "buffer.longest_wait",
+            "buffer.hold",
+            "buffer.layer2_ack",
+            "buffer.in_order_wait",
             "buffer.detour",
         ],
     ),

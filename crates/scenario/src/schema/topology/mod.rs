@@ -211,9 +211,9 @@ impl TopologySpec {
     /// # Errors
     /// The problem, at its field behind `field`, which is the topology's.
     pub fn check(&self, field: &str) -> Result<(), Problem> {
-        let told = |part: &str, message: &str| Err(Problem::told(format!("{field}.{part}"), message));
+        let refused = |part: &str, message: &str| Err(Problem::from_text(format!("{field}.{part}"), message));
         if let Err((part, message)) = self.size() {
-            return told(&part, &message);
+            return refused(&part, &message);
         }
         let mut queues: Vec<(String, Option<&QueueSpec>)> = Vec::new();
         let mut losses: Vec<(String, Option<&LossSpec>)> = Vec::new();
@@ -225,13 +225,13 @@ impl TopologySpec {
         }
         if let Some(cells) = self.cells() {
             if cells.per_node == 0 {
-                return told(
+                return refused(
                     "cells.per_node",
                     "no node would have a cell: write at least 1, or remove `cells`",
                 );
             }
             if cells.at == Some(At::Leaves) && self.plan_has_no_leaves() {
-                return told("cells.at", "this family has no leaves: write \"all\"");
+                return refused("cells.at", "this family has no leaves: write \"all\"");
             }
             queues.push(("cells.queue".into(), Some(&cells.queue)));
             queues.push(("cells.backhaul.queue".into(), cells.backhaul.queue.as_ref()));
@@ -239,12 +239,12 @@ impl TopologySpec {
         }
         for (part, loss) in losses {
             if let Some(Err((last, message))) = loss.map(LossSpec::check) {
-                return told(format!("{part}.{last}").trim_end_matches('.'), &message);
+                return refused(format!("{part}.{last}").trim_end_matches('.'), &message);
             }
         }
         for (part, queue) in queues {
             if let Some(Err((last, message))) = queue.map(Parameters::validate) {
-                return told(&format!("{part}.{last}"), &message);
+                return refused(&format!("{part}.{last}"), &message);
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Effects of an ACK that has been entered in the record: it may undo a cut, find losses, begin or end a recovery, and move the
 //! window.
 
-use super::record::{Marks, News};
+use super::record::{AckSummary, Marks};
 use super::undo::Frto;
 use super::{Phase, Rack};
 use crate::params::Reduction;
@@ -15,13 +15,13 @@ impl Rack {
         &mut self,
         state: &mut SendState,
         header: &TcpHeader,
-        news: &News,
+        summary: &AckSummary,
         advances: bool,
         now: Time,
     ) {
-        self.note_reordering(state, news);
+        self.note_reordering(state, summary);
         let other_timer = state.recovery_timer.runs();
-        if self.probe.reveals_loss(header, news, advances) {
+        if self.probe.reveals_loss(header, summary, advances) {
             state.tail_loss(now);
             state.echo_reduction = None;
         }
@@ -36,7 +36,7 @@ impl Rack {
         let undoes = self.undoes(state);
         let in_recovery = self.phase == Phase::Recovery && state.una < state.recovery_point;
         let is_reported = self.undo.all_reported();
-        let undone = undoes && self.undo_if_needless(state, news, advances, now);
+        let undone = undoes && self.undo_if_needless(state, summary, advances, now);
         // An ACK of an original that ends a recovery cuts nothing (`tcp_try_undo_partial`).
         let only_undoes = undone && in_recovery && !is_reported;
         let only_late = undoes && !undone && self.is_only_late(state, advances);
@@ -46,23 +46,23 @@ impl Rack {
             exits = self.phase == Phase::Recovery;
             self.exit(state, now);
         }
-        self.advanced |= news.advances_rack;
+        self.advanced |= summary.advances_rack;
         let looks = self.advanced || (undone && !state.params.undo_finds_no_losses());
         let marks = if looks && !only_late { self.detect(state, now) } else { Marks::default() };
-        let rtt = news.rtt(advances, state.echo, now);
+        let rtt = summary.rtt(advances, state.echo, now);
         self.note_found(state, marks.count, rtt);
         let safe = advances && marks.count == 0;
         if self.finds_loss(state, &marks) {
-            self.begin(state, news.delivered, now);
+            self.begin(state, summary.delivered, now);
         } else if self.phase == Phase::Recovery {
-            self.reduce(state, news.delivered, safe);
+            self.reduce(state, summary.delivered, safe);
         } else {
             if echoes && self.phase == Phase::Open && !only_undoes {
                 self.undo.end();
                 state.ecn_echo(header.ack, state.in_use(), now);
             }
             let grows = advances && (!exits || state.params.grows_on_exit());
-            self.reduce_for_echo_or_grow(state, news.delivered, [safe, grows], now);
+            self.reduce_for_echo_or_grow(state, summary.delivered, [safe, grows], now);
         }
         if advances && other_timer && self.phase != Phase::Open && !self.waits_for_reordering(state) {
             self.time_from_head(state, now);
@@ -73,15 +73,15 @@ impl Rack {
 
     /// Notes what an ACK shows of the order of segments. A D-SACK is a sign of reordering, unless the probe explains it.
     #[inline]
-    fn note_reordering(&mut self, state: &SendState, news: &News) {
-        if let Some(end) = news.repeated_end {
+    fn note_reordering(&mut self, state: &SendState, summary: &AckSummary) {
+        if let Some(end) = summary.repeated_end {
             let counts = self.window.reordering_seen || !state.params.widens_if_reordered();
             if counts && !self.probe.explains(end) {
                 self.window.on_dsack(state.una, state.snd_max);
             }
         }
-        self.window.reordering_seen |= news.reordered;
-        self.undo.note(news);
+        self.window.reordering_seen |= summary.reordered;
+        self.undo.note(summary);
     }
 
     pub(super) fn undoes(&self, state: &SendState) -> bool {
@@ -89,7 +89,13 @@ impl Rack {
     }
 
     /// Takes back a cut of the window that was not needed. True if there was one.
-    fn undo_if_needless(&mut self, state: &mut SendState, news: &News, advances: bool, now: Time) -> bool {
+    fn undo_if_needless(
+        &mut self,
+        state: &mut SendState,
+        summary: &AckSummary,
+        advances: bool,
+        now: Time,
+    ) -> bool {
         let is_over = state.una >= state.recovery_point;
         let keeps_marks = match self.phase {
             Phase::Open if self.undo.all_reported() => true,
@@ -103,7 +109,7 @@ impl Rack {
                 false
             }
             Phase::Timeout if advances && self.undo.may(state) => false,
-            Phase::Timeout => match self.undo.frto(state, news, advances) {
+            Phase::Timeout => match self.undo.frto(state, summary, advances) {
                 Frto::Spurious => false,
                 Frto::NewFirst => {
                     self.new_first = true;

@@ -18,7 +18,7 @@ use crate::recovery::LossRecovery;
 use crate::recovery::prr::Prr;
 use crate::state::SendState;
 use probe::Probe;
-use record::{Marks, News, Record};
+use record::{AckSummary, Marks, Record};
 use roamlab_congestion::Found;
 use roamlab_congestion::RecoveryStep;
 use roamlab_congestion::SenderEventKind;
@@ -73,8 +73,8 @@ impl LossRecovery for Rack {
         if state.una == 0 && state.timeouts > 1 && self.record.first_is_answered(state) {
             state.initial_window = f64::from(state.params.initial_window.0);
         }
-        let news = self.take_in(state, header, now);
-        if news.acknowledges_repeat && state.params.measures_repeats_in_stamps() && state.echo.is_some() {
+        let summary = self.take_in(state, header, now);
+        if summary.acknowledges_repeat && state.params.measures_repeats_in_stamps() && state.echo.is_some() {
             state.rtt.measure_in_stamps();
         }
         if self.phase == Phase::Recovery && header.ack < state.recovery_point {
@@ -83,30 +83,30 @@ impl LossRecovery for Rack {
             state.advance(header.ack, now);
         }
         if state.params.delivers_by_blocks() {
-            state.note_segments(news.delivered);
+            state.note_segments(summary.delivered);
         }
         if state.params.measures_before_losses() && self.phase != Phase::Open {
-            state.report_measured(news.rtt(true, state.echo, now), now);
+            state.report_measured(summary.rtt(true, state.echo, now), now);
         }
-        self.on_ack(state, header, &news, true, now);
+        self.on_ack(state, header, &summary, true, now);
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         state.dup_acks += 1;
-        let news = self.take_in(state, header, now);
-        self.measure_reported(state, &news, now);
+        let summary = self.take_in(state, header, now);
+        self.measure_reported(state, &summary, now);
         if state.params.measures_before_losses() {
-            state.report_measured(news.rtt(false, None, now), now);
+            state.report_measured(summary.rtt(false, None, now), now);
         }
-        self.on_ack(state, header, &news, false, now);
+        self.on_ack(state, header, &summary, false, now);
     }
 
     fn on_late_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-        // Its blocks may be news nevertheless, also a D-SACK. Its echo is none.
-        let news = self.take_in(state, header, now);
+        // Its blocks may still report new segments, or a D-SACK. Its echo is none.
+        let summary = self.take_in(state, header, now);
         state.ece = false;
-        if news.delivered > 0 || news.repeated_end.is_some() {
-            self.on_ack(state, header, &news, false, now);
+        if summary.delivered > 0 || summary.repeated_end.is_some() {
+            self.on_ack(state, header, &summary, false, now);
         }
     }
 
@@ -341,7 +341,7 @@ impl Rack {
     }
 
     /// Takes an ACK in, and notes for the same what was in flight before it.
-    fn take_in(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) -> News {
+    fn take_in(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) -> AckSummary {
         if state.params.reports_network() && state.sent_segments.is_some() {
             self.before = self.record.in_flight(state);
         }
@@ -398,8 +398,8 @@ impl Rack {
 
     /// Measures what blocks report. The retransmission timer starts again if a reported segment went out before the latest
     /// transmission of the first one (`tcp_clean_rtx_queue`).
-    fn measure_reported(&self, state: &mut SendState, news: &News, now: Time) {
-        let Some(sent) = news.reported_sent.filter(|_| state.params.measures_blocks()) else { return };
+    fn measure_reported(&self, state: &mut SendState, summary: &AckSummary, now: Time) {
+        let Some(sent) = summary.reported_sent.filter(|_| state.params.measures_blocks()) else { return };
         state.rtt.measure(state.una..state.snd_max, sent, now);
         if self.phase != Phase::Open && self.record.head_sent().is_some_and(|head| sent < head) {
             state.start_timer(now, state.rtt.rto());

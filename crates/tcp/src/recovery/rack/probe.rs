@@ -1,6 +1,6 @@
 //! The tail loss probe (RFC 8985 §7): if no ACK comes for two round trips, one segment asks for one.
 
-use super::record::News;
+use super::record::AckSummary;
 use crate::state::SendState;
 use roamlab_congestion::SenderEventKind;
 use roamlab_engine::{Duration, Time};
@@ -101,10 +101,10 @@ impl Probe {
 
     /// §7.4: true if an ACK shows that the probe has repaired a loss. An ACK that shows that nothing was lost ends the
     /// episode too.
-    pub fn reveals_loss(&mut self, header: &TcpHeader, news: &News, advances: bool) -> bool {
+    pub fn reveals_loss(&mut self, header: &TcpHeader, summary: &AckSummary, advances: bool) -> bool {
         let Some(end) = self.end.filter(|&end| header.ack >= end) else { return false };
-        let repeated = news.repeated_end.is_some_and(|repeated| self.explains(repeated));
-        let plain_duplicate = !advances && news.delivered == 0;
+        let repeated = summary.repeated_end.is_some_and(|repeated| self.explains(repeated));
+        let plain_duplicate = !advances && summary.delivered == 0;
         let reveals = self.repeats && !repeated && header.ack > end;
         if !self.repeats || repeated || reveals || plain_duplicate {
             self.end = None;

@@ -12,9 +12,9 @@ use roamlab_packet::TcpHeader;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
-/// The news of an ACK.
+/// Summary of what an ACK reports.
 #[derive(Copy, Clone, Debug, Default)]
-pub(super) struct News {
+pub(super) struct AckSummary {
     /// Segments delivered, by the ACK itself or by its blocks.
     pub delivered: u32,
     /// The ACK itself acknowledges a segment that was sent again.
@@ -34,7 +34,7 @@ pub(super) struct News {
     pub last_acknowledged_sent: Option<Time>,
 }
 
-impl News {
+impl AckSummary {
     /// The round-trip time of the last segment reported, in whole microseconds (`tcp_ack_update_rtt`). If the ACK
     /// acknowledges one that was sent again, the time is that of the echo, in milliseconds.
     pub fn rtt(&self, advances: bool, echo: Option<Time>, now: Time) -> Option<Duration> {
@@ -240,20 +240,20 @@ impl Record {
     }
 
     /// An ACK arrived, which the state is yet to take in.
-    pub fn on_ack(&mut self, state: &SendState, header: &TcpHeader, now: Time) -> News {
-        let mut news = News::default();
+    pub fn on_ack(&mut self, state: &SendState, header: &TcpHeader, now: Time) -> AckSummary {
+        let mut summary = AckSummary::default();
         let ack = header.ack.max(self.base); // others may have overtaken it
         let fack = self.board.highest_end();
         if self.is_of_plain(header) {
-            self.deliver_in_order(ack, fack, state, &mut news, now);
-            return news;
+            self.deliver_in_order(ack, fack, state, &mut summary, now);
+            return summary;
         }
         let mut blocks = [(0, 0); 4];
         let count = header.sacks.as_slice().len();
         blocks[..count].copy_from_slice(header.sacks.as_slice());
         let blocks = &mut blocks[..count];
         if let Some(block) = FirstBlock::of(header).filter(|block| block.repeats) {
-            news.repeated_end = Some(block.end);
+            summary.repeated_end = Some(block.end);
         }
         blocks.sort_unstable();
         for &(start, end) in blocks.iter() {
@@ -263,22 +263,22 @@ impl Record {
             let mut seq = self.board.next_hole(start);
             while seq < end {
                 let sent = self.sent_once(seq);
-                news.reported_sent = news.reported_sent.or(sent);
-                news.last_reported_sent = sent.or(news.last_reported_sent);
-                self.deliver(seq, fack, By::Block, state, &mut news, now);
+                summary.reported_sent = summary.reported_sent.or(sent);
+                summary.last_reported_sent = sent.or(summary.last_reported_sent);
+                self.deliver(seq, fack, By::Block, state, &mut summary, now);
                 seq = self.board.next_hole(seq + 1);
             }
             self.board.insert(start, end);
         }
         for seq in self.base..ack {
-            news.acknowledges_repeat |= self.repeats.contains_key(&seq);
+            summary.acknowledges_repeat |= self.repeats.contains_key(&seq);
             if !self.board.contains(seq) {
-                news.last_acknowledged_sent = self.sent_once(seq).or(news.last_acknowledged_sent);
-                self.deliver(seq, fack, By::Ack, state, &mut news, now);
+                summary.last_acknowledged_sent = self.sent_once(seq).or(summary.last_acknowledged_sent);
+                self.deliver(seq, fack, By::Ack, state, &mut summary, now);
             }
         }
         if state.params.min_rtt_by_ack()
-            && let Some(rtt) = news.rtt(header.ack > state.una, state.echo, now)
+            && let Some(rtt) = summary.rtt(header.ack > state.una, state.echo, now)
         {
             self.min_rtt.note(rtt, now);
         }
@@ -289,7 +289,7 @@ impl Record {
         if self.repeats.is_empty() {
             self.queue.clear();
         }
-        news
+        summary
     }
 
     /// True if an ACK reports only segments that were sent once, and no others were reported before.
@@ -302,23 +302,30 @@ impl Record {
     }
 
     /// As [`deliver`](Self::deliver) for each segment below `ack`, where the ACK [is plain](Self::is_of_plain).
-    fn deliver_in_order(&mut self, ack: u32, fack: u32, state: &SendState, news: &mut News, now: Time) {
+    fn deliver_in_order(
+        &mut self,
+        ack: u32,
+        fack: u32,
+        state: &SendState,
+        summary: &mut AckSummary,
+        now: Time,
+    ) {
         let by_ack = state.params.min_rtt_by_ack();
         for seq in self.base..ack {
             let Some(first) = self.sent.pop_front() else { break };
-            news.delivered += 1;
-            news.reordered |= seq + 1 < fack;
-            news.original |= seq < state.recovery_point;
-            news.last_acknowledged_sent = Some(first);
+            summary.delivered += 1;
+            summary.reordered |= seq + 1 < fack;
+            summary.original |= seq < state.recovery_point;
+            summary.last_acknowledged_sent = Some(first);
             let rtt = now.since(first);
             if !by_ack {
                 self.min_rtt.note(rtt, now);
             }
-            news.advances_rack = true;
+            summary.advances_rack = true;
             self.rtt = rtt;
             self.latest = self.latest.max((first, seq));
         }
-        if by_ack && let Some(rtt) = news.rtt(ack > state.una, state.echo, now) {
+        if by_ack && let Some(rtt) = summary.rtt(ack > state.una, state.echo, now) {
             self.min_rtt.note(rtt, now);
         }
         self.base = ack;
@@ -340,9 +347,17 @@ impl Record {
         self.repeats.get(&self.base).map(|repeat| repeat.at).or_else(|| self.sent.front().copied())
     }
 
-    fn deliver(&mut self, seq: u32, fack: u32, by: By, state: &SendState, news: &mut News, now: Time) {
+    fn deliver(
+        &mut self,
+        seq: u32,
+        fack: u32,
+        by: By,
+        state: &SendState,
+        summary: &mut AckSummary,
+        now: Time,
+    ) {
         let Some(&first) = self.sent.get((seq - self.base) as usize) else { return };
-        news.delivered += 1;
+        summary.delivered += 1;
         let repeat = self.repeats.remove(&seq);
         self.lost_again.remove(&seq);
         self.live -= u32::from(repeat.is_some_and(|repeat| repeat.is_live));
@@ -350,8 +365,8 @@ impl Record {
         let rtt = now.since(sent);
         if repeat.is_none() {
             // §6.2 step 3; the ACK of a segment sent once is a measurement.
-            news.reordered |= seq + 1 < fack;
-            news.original |= seq < state.recovery_point;
+            summary.reordered |= seq + 1 < fack;
+            summary.original |= seq < state.recovery_point;
             if !state.params.min_rtt_by_ack() {
                 self.min_rtt.note(rtt, now);
             }
@@ -361,7 +376,7 @@ impl Record {
                 return;
             }
         }
-        news.advances_rack = true;
+        summary.advances_rack = true;
         self.rtt = rtt;
         self.latest = self.latest.max((sent, seq));
     }
@@ -540,12 +555,12 @@ mod tests {
     fn a_round_trip_is_of_the_last_segment_sent_once_and_of_timestamps_behind_one_sent_again() {
         let (now, echo) = (at(50_900), Some(at(9_950)));
         let micros = |micros| Some(Duration::from_micros(micros));
-        let plain = News { last_acknowledged_sent: Some(at(10_100)), ..News::default() };
+        let plain = AckSummary { last_acknowledged_sent: Some(at(10_100)), ..AckSummary::default() };
         assert_eq!(plain.rtt(true, echo, now), micros(40_800));
-        let again = News { acknowledges_repeat: true, ..plain };
+        let again = AckSummary { acknowledges_repeat: true, ..plain };
         assert_eq!(again.rtt(true, echo, now), micros(41_000), "of 50 and 9");
         assert_eq!(again.rtt(false, echo, now), None, "a duplicate ACK echoes what it did before");
-        let reported = News { last_reported_sent: Some(at(20_000)), ..again };
+        let reported = AckSummary { last_reported_sent: Some(at(20_000)), ..again };
         assert_eq!(reported.rtt(true, echo, now), micros(30_900));
     }
 }

@@ -4,7 +4,7 @@
 //! to have arrived twice, or when an ACK echoes a time before the first of them (as RFC 3522). After a timeout it also
 //! ends when a segment is delivered that was sent only before it. Then cwnd and ssthresh are at least what they were.
 
-use super::record::News;
+use super::record::AckSummary;
 use crate::state::SendState;
 use roamlab_congestion::SenderEventKind;
 use roamlab_congestion::Undo as UndoEvent;
@@ -85,8 +85,8 @@ impl Undo {
     }
 
     /// An ACK may report by D-SACK that a retransmission was one too many.
-    pub fn note(&mut self, news: &News) {
-        let watched = news.repeated_end.zip(self.marker).is_some_and(|(end, marker)| end > marker);
+    pub fn note(&mut self, summary: &AckSummary) {
+        let watched = summary.repeated_end.zip(self.marker).is_some_and(|(end, marker)| end > marker);
         if let Some(unreported) = self.unreported.as_mut().filter(|_| watched) {
             *unreported = unreported.saturating_sub(1);
         }
@@ -112,15 +112,15 @@ impl Undo {
     }
 
     /// An ACK after a timeout (RFC 5682 §3).
-    pub fn frto(&mut self, state: &mut SendState, news: &News, advances: bool) -> Frto {
+    pub fn frto(&mut self, state: &mut SendState, summary: &AckSummary, advances: bool) -> Frto {
         if !self.frto {
             return Frto::Goes;
         }
-        if news.original {
+        if summary.original {
             return Frto::Spurious; // step 3b
         }
         if state.snd_max > state.recovery_point {
-            self.frto &= news.delivered == 0; // step 3a: new data overtook what was lost
+            self.frto &= summary.delivered == 0; // step 3a: new data overtook what was lost
         } else if advances && state.una < state.recovery_point {
             if state.has_new_data() {
                 return Frto::NewFirst;
@@ -195,7 +195,7 @@ mod tests {
         undo.begin(&state, 0);
         undo.sent_again(at(5_800));
         let reports = |undo: &mut Undo, seq: u32| {
-            undo.note(&News { repeated_end: Some(seq + 1), ..News::default() });
+            undo.note(&AckSummary { repeated_end: Some(seq + 1), ..AckSummary::default() });
             undo.all_reported()
         };
         assert_eq!([4, 5].map(|seq| reports(&mut undo, seq)), [false, true]);
@@ -209,8 +209,11 @@ mod tests {
         let mut state = SendState::new(params.into(), Duration::ZERO);
         (state.una, state.nxt, state.snd_max, state.end, state.recovery_point) = (2, 11, 11, 11, 11);
         let mut undo = Undo { frto: true, ..Undo::default() };
-        assert_eq!(undo.frto(&mut state, &News::default(), true), Frto::Goes);
+        assert_eq!(undo.frto(&mut state, &AckSummary::default(), true), Frto::Goes);
         assert!(!undo.frto);
-        assert_eq!(undo.frto(&mut state, &News { original: true, ..News::default() }, true), Frto::Goes);
+        assert_eq!(
+            undo.frto(&mut state, &AckSummary { original: true, ..AckSummary::default() }, true),
+            Frto::Goes
+        );
     }
 }

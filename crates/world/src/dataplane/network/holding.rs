@@ -202,9 +202,10 @@ impl Network {
     pub fn discard_buffer(&mut self, node: NodeId, key: HostAtAgent, cx: &mut Context) {
         // A buffer that is not there holds nothing.
         let Some(mut buffer) = self.nodes[node].buffers.remove(&key) else { return };
+        let reason = buffer.reason_to_discard();
         for packet in buffer.take_all().into_iter().chain(buffer.take_reorder_queue()) {
             let cause = cx.current_cause();
-            cx.lose_by(packet, DropReason::BufferExpired, Location::Node(node), cause);
+            cx.lose_by(packet, reason, Location::Node(node), cause);
         }
     }
 
@@ -255,48 +256,42 @@ impl Network {
         Ok(())
     }
 
-    /// The estimate by which the host's own queue before the air drops or marks. A protocol that asks has had its
-    /// scenario checked: each host has such a queue in each of its cells. Another host has no state.
+    /// The estimate by which the queue that the host's packets wait in before the air drops or marks. A protocol that
+    /// asks has had its scenario checked: each host has such a queue in each of its cells. Another host has no state.
     pub fn marking_state(&mut self, node: NodeId, host: Addr) -> Done<Option<MarkingState>> {
-        let queue = self.own_queue(node, host)?;
+        let queue = self.queue_of(node, host)?;
         Ok(queue.and_then(|queue| queue.marking_state()))
     }
 
     /// The host's own queue before the air continues from another's estimate.
     pub fn adopt_marking_state(&mut self, node: NodeId, host: Addr, state: &MarkingState, now: Time) -> Done {
-        if let Some(queue) = self.own_queue(node, host)? {
+        if let Some(queue) = self.queue_of(node, host)? {
             queue.adopt(state, now);
         }
         Ok(())
     }
 
-    fn own_queue(&mut self, node: NodeId, host: Addr) -> Done<Option<&mut Qdisc>> {
+    fn queue_of(&mut self, node: NodeId, host: Addr) -> Done<Option<&mut Qdisc>> {
         let cell = self.nodes[node].serves.ok_or("wants a host's queue, and the node has no cell")?;
         Ok(self.links.queue_of(self.cells.air(cell), host))
     }
 
-    /// Without layer-2 acknowledgement the base station cannot know what its host has got: it keeps copies of
-    /// what it sent last.
-    pub(super) fn keep_copy(
-        &mut self,
-        base_station: NodeId,
-        packet: &PacketId,
-        host: Addr,
-        cx: &mut Context,
-    ) {
+    /// A base station without layer-2 acknowledgement, or a foreign agent, cannot know what its host has got: it keeps
+    /// copies of what it sent last.
+    pub(super) fn keep_copy(&mut self, node: NodeId, packet: &PacketId, host: Addr, cx: &mut Context) {
         if cx.pool[packet].is_signal() {
             return;
         }
-        for slot in 0..self.nodes[base_station].agents.len() {
-            let agent = &self.nodes[base_station].agents[slot];
+        for slot in 0..self.nodes[node].agents.len() {
+            let agent = &self.nodes[node].agents[slot];
             let keeps = agent.buffering.as_ref().map(|buffering| buffering.keeps);
             if keeps != Some(Keeps::Sent) || !self.domains[agent.domain.0 as usize].hosts.contains(&host) {
                 continue;
             }
             let key = HostAtAgent { host, slot: AgentIndex(slot as u16) };
-            let Some(buffer) = self.nodes[base_station].buffer_for(key) else { continue };
+            let Some(buffer) = self.nodes[node].buffer_for(key) else { continue };
             if buffer.mode == Mode::Attached {
-                buffer.keep_copy(packet, Location::Node(base_station), cx);
+                buffer.keep_copy(packet, Location::Node(node), cx);
             }
         }
     }

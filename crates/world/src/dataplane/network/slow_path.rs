@@ -34,6 +34,9 @@ impl Network {
             let row = data_row(node, &packet, route.cause, cx);
             cx.with_cause(CurrentCause::New(row), |cx| listener.notify(node, route.slot, input, self, cx));
         }
+        if self.nodes[node].keeps_copies && matches!(route.via, Via::Neighbour(_)) {
+            self.keep_copy(node, &packet, dst, cx);
+        }
         let host = HostAtAgent { host: dst, slot: route.slot };
         let copies: Vec<(Via, PacketId)> =
             branches.into_iter().map(|via| (via, cx.duplicate(&packet))).collect();

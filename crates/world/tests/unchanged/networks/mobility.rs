@@ -159,7 +159,10 @@ impl Case<'_> {
             let rate = self.dice.between(4e5, 4e6);
             self.cell(cell, router, rate, "");
         }
-        let fields = self.table("MobilitySpec", protocol, "mobility", 1.0);
+        let mut fields = self.table("MobilitySpec", protocol, "mobility", 1.0);
+        if let Some(authentication) = fields.get_mut("authentication") {
+            *authentication = serde_json::json!({ "server": "gw" });
+        }
         let domain = if ["cellular-ip", "hawaii", "mandm"].contains(&protocol) {
             "\ndomain = { gateway = \"gw\" }"
         } else {

@@ -158,7 +158,7 @@ fn a_gap_and_another_path_in_any_mode_lead_back_to_the_cycle() {
 
 #[test]
 fn a_sender_that_is_told_of_a_longer_path_uses_it_at_once() {
-    // Without news a path four times as long carries half (above).
+    // Without a notice a path four times as long carries half (above).
     for (policy, longest) in [(PathPolicy::ForgetMinRtt, 0.505), (PathPolicy::ProbeRtt, 0.403)] {
         let mut path = steady();
         path.sender.on_new_path(policy, path.now);
