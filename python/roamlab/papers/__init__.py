@@ -17,22 +17,47 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from roamlab.papers.runs import Batch
     from roamlab.papers.spaces import Space
     from roamlab.scenarios.scenario import Scenario
     from roamlab.showing.report import Report
 
 
 @dataclass(frozen=True)
+class Part:
+    """A part of a reproduction: claims by their IDs, or a figure by its name."""
+
+    claims: Sequence[str] = ()
+    figure: str = ""
+
+
+@dataclass(frozen=True)
 class Session:
-    """Arguments of a reproduction: where its figures and tables go, where runs are kept, how much to run."""
+    """Arguments of a reproduction: where its figures and tables go, where runs are kept, how much to run.
+
+    With a `part` only the experiments are run that it needs.
+    """
 
     figures: Path
     tables: Path
     store: Path
     runs: int
     threads: int
+    part: Part | None = None
+
+    def make(self, batch: Batch) -> None:
+        """Make the runs of a batch; those that a part needs are made when it looks at them."""
+        if self.part is None:
+            batch.make(self.store, self.threads)
+        else:
+            batch.offer(self.store, self.threads)
+
+    def draws(self, *figures: str) -> bool:
+        """True if one of these figures is drawn: all are, but of a figure alone only this one."""
+        return self.part is None or any(self.part.figure in (of, of.removeprefix("fig")) for of in figures)
 
 
 class Paper(Protocol):

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 import tomllib
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +111,22 @@ def table(printed: Sequence[Printed], found: Report) -> Table:
     title = f"Numbers of the paper and ours: {far} of {len(rows)} apart by more than a factor of {APART:g}"
     headings = ("number", "where", "the paper's", "ours", "ours / the paper's", "what would bring them near")
     return Table(title, headings, rows)
+
+
+def within(printed: Sequence[Printed], found: Report) -> list[Printed]:
+    """Those of these numbers that a part of a report has, each with what would bring it near if the part has that."""
+
+    def has(number: Printed, place: Mapping[str, Any]) -> bool:
+        with suppress(LookupError):
+            _look_up(number, place, found)
+            return True
+        return False
+
+    return [
+        replace(number, under=number.under if number.under and has(number, number.under) else None)
+        for number in printed
+        if has(number, number.ours)
+    ]
 
 
 def _look_up(number: Printed, place: Mapping[str, Any], found: Report) -> tuple[float, str]:

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import csv
 import math
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from roamlab import _roamlab
+from roamlab.base.errors import BadInput
 from roamlab.papers.deciding import each
-from roamlab.papers.runs import SEED
+from roamlab.papers.drawing import draw_all
+from roamlab.papers.runs import SEED, NotMade
 from roamlab.papers.texts import texts
 from roamlab.showing.page import Measured, Table
 from roamlab.showing.report import Assumption, Parameter, Report
+from roamlab.statistics.claims import FINAL_VERDICTS, verb
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from roamlab.base.figures import SavedFigure
-    from roamlab.papers import Session
+    from roamlab.papers import Part, Session
     from roamlab.papers.deciding import Pick
+    from roamlab.papers.runs import Batch
     from roamlab.papers.spaces import Space
     from roamlab.showing.page import Row
     from roamlab.showing.report import Handover
     from roamlab.statistics.claims import Claim, FinalVerdict
 
+
+T = TypeVar("T")
 
 _SAID: dict[FinalVerdict, str] = {
     "holds": "holds",
@@ -35,40 +44,62 @@ _SAID: dict[FinalVerdict, str] = {
 }
 
 
-def headline(claim: Claim, name: str = "The paper's main claim") -> str:
-    """The final verdict on a claim, in one sentence."""
-    return f"{name} {_SAID[claim.final]}: {claim.statement}"
+def headline(claims: Sequence[Claim], *, abstract: bool = True) -> str:
+    """The final verdicts on these claims, of the paper's abstract or not, in one sentence."""
+    of = "of the paper's abstract " if abstract else ""
+    if len(claims) == 1:
+        (claim,) = claims
+        name = f"The claim {of or claim.id + ' '}"
+        return f"{name}{_SAID[claim.final]}: {claim.statement}"
+    found = Counter(claim.final for claim in claims)
+    said = ", ".join(f"{found[each]} {verb(each, found[each])}" for each in FINAL_VERDICTS if found[each])
+    return f"{len(claims)} claims {of}were tested: {said}"
 
 
-def report(
-    paper: str,
-    session: Session,
-    decided: Sequence[Claim],
-    tables: Mapping[str, Table],
-    figures: Sequence[SavedFigure],
-    few: int,
-    default: object,
-    handovers: Sequence[Handover] = (),
-) -> Report:
-    """A paper's report, with its texts. Writes the tables as files of these names.
+@dataclass(frozen=True)
+class Parts:
+    """Parts that a paper's report may have, by names: each claim, table, figure and chart of a handover as a function.
+
+    A part of a reproduction calls only what it shows.
+    """
+
+    claims: Mapping[str, Callable[[], Claim]]
+    tables: Mapping[str, Callable[[], Table]]
+    figures: Mapping[str, Callable[[], SavedFigure]]
+    handovers: Mapping[str, Callable[[], Handover]] = field(default_factory=dict)
+
+
+def report(paper: str, session: Session, batch: Batch, parts: Parts, few: int, default: object) -> Report:
+    """A paper's report, with its texts, or the part of it that the session asks for. Writes the tables as files.
 
     `few`: runs of what varies little, or is not in the paper; `default`: the default interpretation.
+    Raises `BadInput` for a figure that the paper's reproduction does not have.
     """
-    for name, table in tables.items():
-        write_csv(table, session.tables / f"{name}.csv")
     of = texts(paper)
-    (main,) = (claim for claim in decided if claim.id == of.main)
+    made = _whole(parts) if session.part is None else _part(paper, parts, session.part, batch)
+    for name, table in made.tables.items():
+        write_csv(table, session.tables / f"{name}.csv")
+    ids = {claim.id for claim in made.claims}
+    main = [claim for claim in made.claims if claim.id in of.main] or made.claims[:1]
+    names = [figure.name for figure in made.figures] + [each.chart.name for each in made.handovers]
+    shows = {
+        claim: tuple(figure for figure in figures if figure in names)
+        for claim, figures in of.shows.items()
+        if claim in ids
+    }
+    said = headline(main, abstract=session.part is None) if main else f"{of.title}: {', '.join(names)}"
+    drawn = [figure.name for figure in made.figures]
     return Report(
         title=of.title,
         paper=of.paper,
-        headline=headline(main),
-        main=of.main,
-        lead=of.lead,
-        shows=of.shows,
-        claims=decided,
-        figures=figures,
-        handovers=handovers,
-        tables=list(tables.values()),
+        headline=said,
+        main=[claim.id for claim in main],
+        lead=of.lead if of.lead in drawn else "",
+        shows=shows,
+        claims=made.claims,
+        figures=made.figures,
+        handovers=made.handovers,
+        tables=list(made.tables.values()),
         parameters=[Parameter(*row) for row in of.parameters],
         assumptions=[Assumption(*row) for row in of.assumptions],
         origin=(
@@ -78,6 +109,69 @@ def report(
             ("runs of what varies little or is not in the paper", str(few)),
             ("default interpretation", str(default)),
         ),
+        partial=session.part is not None,
+    )
+
+
+@dataclass(frozen=True)
+class _Made:
+    claims: list[Claim]
+    tables: Mapping[str, Table]
+    figures: list[SavedFigure]
+    handovers: list[Handover]
+
+
+def _whole(parts: Parts) -> _Made:
+    return _Made(
+        [of() for of in parts.claims.values()],
+        {name: of() for name, of in parts.tables.items()},
+        draw_all(list(parts.figures.values())),
+        [of() for of in parts.handovers.values()],
+    )
+
+
+def _part(paper: str, parts: Parts, part: Part, batch: Batch) -> _Made:
+    """The part that is asked for, and what else its runs suffice for: its claims or figures, and tables."""
+    shows = texts(paper).shows
+    if part.figure:
+        name = figure_name(paper, part.figure, [*parts.figures, *parts.handovers])
+        figures = {of: draw() for of, draw in parts.figures.items() if of == name}
+        handovers = {of: draw() for of, draw in parts.handovers.items() if of == name}
+        beside = {of: decide for of, decide in parts.claims.items() if name in shows.get(of, ())}
+        claims = _suffice(batch, beside)
+    else:
+        claims = {of: decide() for of, decide in parts.claims.items() if of in part.claims}
+        shown = {figure for claim in claims for figure in shows.get(claim, ())}
+        figures = _suffice(batch, {of: draw for of, draw in parts.figures.items() if of in shown})
+        handovers = _suffice(batch, {of: draw for of, draw in parts.handovers.items() if of in shown})
+    return _Made(
+        list(claims.values()),
+        _suffice(batch, parts.tables),
+        list(figures.values()),
+        list(handovers.values()),
+    )
+
+
+def _suffice(batch: Batch, parts: Mapping[str, Callable[[], T]]) -> dict[str, T]:
+    """Those of these parts that need no other run than those made."""
+    found = {}
+    with batch.only_made():
+        for name, of in parts.items():
+            with suppress(NotMade):
+                found[name] = of()
+    return found
+
+
+def figure_name(paper: str, asked: str, names: Collection[str]) -> str:
+    """A figure's name, which may be written as its number in the paper. Raises `BadInput` if there is none."""
+    for name in (asked, f"fig{asked}"):
+        if name in names:
+            return name
+    raise BadInput(
+        f"--figure {asked}",
+        f"the reproduction of {paper} has no such figure",
+        expected=f"one of: {', '.join(name.removeprefix('fig') for name in names)}",
+        remedy=f"`roamlab reproduce {paper} --figure {next(iter(names)).removeprefix('fig')}`",
     )
 
 

@@ -22,20 +22,33 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from roamlab.papers import Session
+    from roamlab.papers.printed import Printed
     from roamlab.papers.robustness import Known
     from roamlab.showing.page import Row
     from roamlab.showing.report import Report
     from roamlab.statistics.claims import Claim
 
 
-def reproduce(name: str, session: Session, only: Sequence[str] = ()) -> Report:
-    """Reproduce a paper, one of `papers.names()`, and add what all papers have.
+def reproduce(name: str, session: Session) -> Report:
+    """Reproduce a paper, one of `papers.names()`, or the part of it that the session asks for, and add what all have.
 
-    These are its printed numbers and ours, all comparisons adjusted for their number, and where its claims
-    hold. `only`: the claims to show, of `claim_ids`; none: all.
+    These are its printed numbers and ours, where its claims hold and, of the whole paper, all comparisons adjusted for
+    their number. A part has the same numbers.
     """
-    found = _whole(name, session)
-    return _chosen(name, found, only) if only else found
+    known = robustness.known(name, session.store)
+    found = papers.paper(name).reproduce(session)
+    numbers = printed.numbers(name)
+    if session.part is not None:
+        numbers = printed.within(numbers, found)
+    beside = {
+        claim.id: printed.table(of, found)
+        for claim in found.claims
+        if (of := [number for number in numbers if number.claim == claim.id])
+    }
+    found = replace(found, numbers=beside)
+    if session.part is None:
+        found = _whole(name, session, found, numbers)
+    return found if known is None else _searched(name, session, found, known)
 
 
 def claim_ids(name: str) -> list[str]:
@@ -43,40 +56,8 @@ def claim_ids(name: str) -> list[str]:
     return list(texts(name).claims)
 
 
-def _chosen(name: str, found: Report, only: Sequence[str]) -> Report:
-    """The report with these claims, and with their figures and tables."""
-    claims = [claim for claim in found.claims if claim.id in only]
-    shows = {claim: figures for claim, figures in found.shows.items() if claim in only}
-    shown = {figure for figures in shows.values() for figure in figures}
-    figures = [figure for figure in found.figures if figure.name in shown]
-    titles = {number.ours.get("table") for number in printed.numbers(name) if number.claim in only}
-    main = next((claim for claim in claims if claim.id == found.main), claims[0])
-    own = [figure.name for figure in figures if figure.name in shows.get(main.id, ())]
-    return replace(
-        found,
-        claims=claims,
-        compared=found.claims,
-        main=main.id,
-        headline=found.headline if main.id == found.main else headline(main, f"The claim {main.id}"),
-        lead=found.lead if found.lead in own else "".join(own[:1]),
-        shows=shows,
-        figures=figures,
-        handovers=[each for each in found.handovers if each.chart.name in shown],
-        tables=[table for table in found.tables if table.title in titles],
-        numbers={claim: table for claim, table in found.numbers.items() if claim in only},
-        matrix=found.matrix.of(only) if found.matrix else None,
-        origin=[
-            *found.origin,
-            ("shown", f"{len(claims)} of {len(found.claims)} claims; all runs of the paper were made"),
-        ],
-    )
-
-
-def _whole(name: str, session: Session) -> Report:
-    """The whole report of a paper."""
-    known = robustness.known(name, session.store)
-    numbers = printed.numbers(name)
-    found = papers.paper(name).reproduce(session)
+def _whole(name: str, session: Session, found: Report, numbers: Sequence[Printed]) -> Report:
+    """The report with what a part does not have."""
     tables = {"holm": _holm(found.claims)}
     if text := sentences.of_paper(name):
         tables["sentences"] = sentences.table(text)
@@ -86,33 +67,28 @@ def _whole(name: str, session: Session) -> Report:
         tables["fit"] = fit
     for stem, table in tables.items():
         write_csv(table, session.tables / f"{stem}.csv")
-    beside = {
-        claim.id: printed.table(of, found)
-        for claim in found.claims
-        if (of := [number for number in numbers if number.claim == claim.id])
-    }
-    found = replace(
+    return replace(
         found,
         tables=[*reversed(tables.values()), *found.tables],
-        numbers=beside,
         explorer=explorer_page(name, session.figures.parent),
     )
-    return found if known is None else _searched(name, session, found, known)
 
 
 def _searched(name: str, session: Session, found: Report, known: Known) -> Report:
     """The report with what a search found on each claim, and with the final verdicts."""
     decided = known.decide(name, found.claims)
-    if known.alone:
+    main = [claim for claim in decided if claim.id in found.main]
+    if known.alone and session.part is None:
         write_csv(known.one_changed(name), session.tables / "one-changed.csv")
+    drawn = [known.draw_map(session.figures)] if session.part is None else []
     return replace(
         found,
         claims=decided,
-        headline=next((headline(claim) for claim in decided if claim.id == found.main), found.headline),
-        figures=[*found.figures, known.draw_map(session.figures)],
+        headline=headline(main, abstract=session.part is None) if main else found.headline,
+        figures=[*found.figures, *drawn],
         robustness={claim.id: line for claim in decided if (line := known.line(claim)) is not None},
         facts={claim.id: facts for claim in decided if (facts := known.facts(name, claim))},
-        matrix=known.matrix(name, decided) if known.alone else None,
+        matrix=known.matrix(name, decided) if known.alone and decided else None,
         searched=known.source(name),
     )
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,7 @@ from roamlab.running.ensemble import Job, measure
 from roamlab.statistics.stopping import seed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from roamlab.records.results import Results
@@ -38,6 +38,53 @@ KEPT = "measures"
 _COLUMNS = {"value": pl.String}
 
 
+class NotMade(LookupError):
+    """A result of a run that was not made."""
+
+
+_EMPTY = object()
+"""In place of a result that is not there yet: no number, so that whatever would compute with it fails."""
+
+
+class Runs(list[T]):
+    """Results of the runs of a case. They are there once the batch is made, or after the first look at one of them.
+
+    Raises `NotMade` if they are not there and the batch may not make them.
+    """
+
+    def __init__(self, count: int, make: Callable[[], None]) -> None:
+        super().__init__(cast("list[T]", [_EMPTY] * count))
+        self._make: Callable[[], None] | None = make
+
+    def made(self) -> None:
+        """All are there."""
+        self._make = None
+
+    def _look(self) -> None:
+        if self._make is not None:
+            self._make()
+
+    def __iter__(self) -> Iterator[T]:
+        self._look()
+        return super().__iter__()
+
+    def __getitem__(self, at: Any) -> Any:
+        self._look()
+        return super().__getitem__(at)
+
+    def __add__(self, other: list[Any]) -> list[Any]:
+        return [*self, *other]
+
+    def __radd__(self, other: list[Any]) -> list[Any]:
+        return [*other, *self]
+
+
+_Wanted: TypeAlias = (
+    "Mapping[Job, Mapping[str, tuple[Callable[[Results], Any], Sequence[tuple[Runs[Any], int]]]]]"
+)
+"""By run, and by the name of a measure: the measure, and the places of its result."""
+
+
 class Batch:
     """Runs that experiments ask for one by one and that are made together: no processor waits in between.
 
@@ -45,9 +92,11 @@ class Batch:
     """
 
     def __init__(self) -> None:
-        self._wanted: dict[Job, dict[str, tuple[Callable[[Results], Any], list[tuple[list[Any], int]]]]] = (
+        self._wanted: dict[Job, dict[str, tuple[Callable[[Results], Any], list[tuple[Runs[Any], int]]]]] = (
             defaultdict(dict)
         )
+        self._asked: list[Runs[Any]] = []
+        self._offered: tuple[Path, int] | None = None
 
     def each(
         self,
@@ -63,14 +112,23 @@ class Batch:
         """
         name = name_of(take)
         read_by(take)
-        found: dict[K, list[T]] = {case: [] for case in scenarios}
+        found: dict[K, list[T]] = {}
+        jobs: dict[Job, None] = {}
+        asked: list[Runs[Any]] = []
+
+        def make() -> None:
+            self._make_offered(jobs, name, asked)
+
         for case, (scenario, runs) in scenarios.items():
             numbers = range(runs) if isinstance(runs, int) else runs
-            found[case] = cast("list[T]", [None] * len(numbers))
+            found[case] = of_case = Runs[T](len(numbers), make)
+            asked.append(of_case)
             for at, run in enumerate(numbers):
-                of_run = scenario(run) if callable(scenario) else scenario
-                _, lists = self._wanted[Job(of_run, SEED, run)].setdefault(name, (take, []))
-                lists.append((found[case], at))
+                job = Job(scenario(run) if callable(scenario) else scenario, SEED, run)
+                jobs[job] = None
+                _, places = self._wanted[job].setdefault(name, (take, []))
+                places.append((of_case, at))
+        self._asked += asked
         return found
 
     def make(self, store: Path, threads: int, *, say_found: bool = True) -> None:
@@ -78,18 +136,49 @@ class Batch:
 
         Raises `BadInput` if the store holds what no measure of these papers has given.
         """
-        keys = {job: {name: _key(job, name) for name in wanted} for job, wanted in self._wanted.items()}
+        self._make(self._wanted, self._asked, store, threads, say_found=say_found)
+
+    def offer(self, store: Path, threads: int) -> None:
+        """Make the runs of an experiment, one call of `each`, when a result of it is first looked at."""
+        self._offered = store, threads
+
+    @contextmanager
+    def only_made(self) -> Iterator[None]:
+        """Within it no run is made: what asks for a result that is not there raises `NotMade`."""
+        offered, self._offered = self._offered, None
+        try:
+            yield
+        finally:
+            self._offered = offered
+
+    def _make_offered(self, jobs: Iterable[Job], name: str, asked: Sequence[Runs[Any]]) -> None:
+        if self._offered is None:
+            raise NotMade("the runs of this experiment were not made")
+        self._make({job: {name: self._wanted[job][name]} for job in jobs}, asked, *self._offered)
+
+    def _make(
+        self,
+        wanted: _Wanted,
+        asked: Iterable[Runs[Any]],
+        store: Path,
+        threads: int,
+        *,
+        say_found: bool = True,
+    ) -> None:
+        keys = {job: {name: _key(job, name) for name in of_job} for job, of_job in wanted.items()}
         with Shards(store / KEPT, _COLUMNS) as kept:
             while True:
                 with suppress(Mended):
-                    self._make_missing(keys, kept, threads, say_found)
+                    _make_missing(wanted, keys, kept, threads, say_found=say_found)
                     kept.flush()
                     texts = _read(kept, [key for of_job in keys.values() for key in of_job.values()])
                     break
-            for job, wanted in self._wanted.items():
-                for name, (_, lists) in wanted.items():
-                    for found, at in lists:
+            for job, of_job in wanted.items():
+                for name, (_, places) in of_job.items():
+                    for found, at in places:
                         found[at] = _value(kept, keys[job][name], texts)
+        for runs in asked:
+            runs.made()
 
     def behaviour(self, threads: int) -> str:
         """One number for what the engine gives in these runs: a hash of all columns that the measures read."""
@@ -111,28 +200,34 @@ class Batch:
 
         return hash_text("".join(sorted(measure(list(read), digest, threads, read.__getitem__))))[:16]
 
-    def _make_missing(
-        self, keys: Mapping[Job, Mapping[str, str]], kept: Shards, threads: int, say_found: bool
-    ) -> None:
-        missing: dict[Job, dict[str, Callable[[Results], Any]]] = {}
-        for job, wanted in self._wanted.items():
-            takes = {key: wanted[name][0] for name, key in keys[job].items() if key not in kept}
-            if takes:
-                missing[job] = takes
-        if say_found and len(missing) < len(keys):
-            say(f"runs: {len(keys) - len(missing)} of {len(keys)} found in the store", err=True)
 
-        def keep(job: Job, results: Results) -> None:
-            for key, take in missing[job].items():
-                kept.add(key, [(encode(take(results)),)])
+def _make_missing(
+    wanted: _Wanted,
+    keys: Mapping[Job, Mapping[str, str]],
+    kept: Shards,
+    threads: int,
+    *,
+    say_found: bool,
+) -> None:
+    missing: dict[Job, dict[str, Callable[[Results], Any]]] = {}
+    for job, of_job in wanted.items():
+        takes = {key: of_job[name][0] for name, key in keys[job].items() if key not in kept}
+        if takes:
+            missing[job] = takes
+    if say_found and len(missing) < len(keys):
+        say(f"runs: {len(keys) - len(missing)} of {len(keys)} found in the store", err=True)
 
-        def read(job: Job) -> list[str]:
-            return sorted({column for take in missing[job].values() for column in read_by(take)})
+    def keep(job: Job, results: Results) -> None:
+        for key, take in missing[job].items():
+            kept.add(key, [(encode(take(results)),)])
 
-        loading = Thread(target=_load, daemon=True)
-        loading.start()
-        measure(list(missing), keep, threads, read)
-        loading.join()
+    def read(job: Job) -> list[str]:
+        return sorted({column for take in missing[job].values() for column in read_by(take)})
+
+    loading = Thread(target=_load, daemon=True)
+    loading.start()
+    measure(list(missing), keep, threads, read)
+    loading.join()
 
 
 def _load() -> None:

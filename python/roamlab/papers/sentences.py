@@ -4,8 +4,11 @@ A paper's package has it as data, `sentences.toml`: a list `sentence`, each with
 
 * `quote`, a short quotation of the paper's own words, and `where` it is; both empty if the paper has no
 statement;
-* `field`, a field of the paper's interpretation, or `setup`, the path of a key in the example's scenario, such as
-  "flows.0.transport.window"; a number in a path counts list entries from 0;
+* one of three places of our value. `field` is a field of the paper's interpretation. `setup` is the path of a key in
+  the example's scenario, such as "flows.0.transport.window"; a number in a path counts list entries from 0.
+  `constant` is a number of a module of the paper's package, such as "experiments.TARGETS";
+* `experiment`, with `setup`: a function of the module `experiments` and its arguments. The path is then in the scenario
+  that it makes, not in the example;
 * `value`, ours: the default of the field, or the value in the scenario;
 * `text`: "fixed" if the sentence gives the value, "excludes" if it rules out others, "open" if it leaves the choice;
 * `excludes`, with "excludes" alone: the values that the sentence rules out;
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
 DATA = "sentences.toml"
 HEADINGS = ("the paper", "where", "ours", "value", "the text")
-_KEYS = {"quote", "where", "field", "setup", "value", "text", "excludes", "rule"}
+_KEYS = {"quote", "where", "field", "setup", "experiment", "constant", "value", "text", "excludes", "rule"}
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,11 @@ class Sentence:
     field: str
     """The field of the interpretation that the sentence is about; empty if it is about the set-up."""
     setup: str
-    """The path in the example's scenario; empty if it is about a field."""
+    """The path in the example's scenario, or in that of `experiment`; empty if it is about something else."""
+    constant: str
+    """The module and the name of a number; empty if it is about something else."""
+    experiment: tuple[str, ...]
+    """The function that makes the scenario, and its arguments; empty: the example."""
     value: Any
     text: Literal["fixed", "excludes", "open"]
     excludes: tuple[Any, ...]
@@ -55,6 +62,12 @@ class Sentence:
             return "fixed"
         ruled_out = f": {', '.join(map(value_text, self.excludes))}" if self.excludes else ""
         return f"{self.text}{ruled_out}; {self.rule}"
+
+    @property
+    def place(self) -> str:
+        """Where our value is."""
+        within = f" in {self.experiment[0]}({', '.join(self.experiment[1:])})" if self.experiment else ""
+        return f"{self.field or self.setup or self.constant}{within}"
 
     @property
     def source(self) -> str:
@@ -87,8 +100,10 @@ def _entry(entry: Mapping[str, Any], place: str) -> Sentence:
 
     if unknown := sorted(entry.keys() - _KEYS):
         raise refuse(unknown[0], f"one of {', '.join(sorted(_KEYS))}")
-    if ("field" in entry) == ("setup" in entry):
-        raise refuse("field", "either `field` or `setup`")
+    if sum(key in entry for key in ("field", "setup", "constant")) != 1:
+        raise refuse("field", "one of `field`, `setup` and `constant`")
+    if "experiment" in entry and "setup" not in entry:
+        raise refuse("experiment", "with it `setup`")
     if "value" not in entry:
         raise refuse("value", "our value")
     text = entry.get("text")
@@ -105,6 +120,8 @@ def _entry(entry: Mapping[str, Any], place: str) -> Sentence:
         entry.get("where", ""),
         entry.get("field", ""),
         entry.get("setup", ""),
+        entry.get("constant", ""),
+        tuple(entry.get("experiment", ())),
         entry["value"],
         text,
         tuple(entry.get("excludes", ())),
@@ -144,7 +161,6 @@ def excluded(of: Sequence[Sentence], axis: Axis, at: int) -> bool:
 def table(of: Sequence[Sentence]) -> Table:
     """The sentences with our values."""
     rows = [
-        (each.quote or "nothing", each.where, each.field or each.setup, value_text(each.value), each.status)
-        for each in of
+        (each.quote or "nothing", each.where, each.place, value_text(each.value), each.status) for each in of
     ]
     return Table("Statements of the text about each choice", HEADINGS, rows)

@@ -1,6 +1,7 @@
 """Texts of a paper's report, and the sentences of its claims: the data of its package, `paper.toml`.
 
-* `title` and `paper`, what the report is about; `main`, the claim of its headline; `lead`, the figure that carries it;
+* `title` and `paper`, what the report is about; `main`, the claims of the paper's abstract, which are its headline;
+  `lead`, the figure that carries them;
 * `parameters` and `assumptions`, lists of rows: what, the value, and its source or the reason;
 * `claims`, by their names: `statement`; `kind`, "result" if it has none; `interpretation`, of the points that the
   paper leaves open; `why`, the mechanism behind the outcome; `figures`, the names of those that show it;
@@ -29,7 +30,7 @@ class Texts:
 
     title: str
     paper: str
-    main: str
+    main: Sequence[str]
     lead: str
     parameters: Sequence[Sequence[str]]
     assumptions: Sequence[Sequence[str]]

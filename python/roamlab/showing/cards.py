@@ -21,7 +21,7 @@ from roamlab.statistics.claims import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from roamlab.showing.page import Table
     from roamlab.statistics.claims import Claim, FinalVerdict, Measure, Verdict
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _FROM_WORST: tuple[Verdict, ...] = ("contradicted", "undecided", "holds")
 MARKS: dict[FinalVerdict, str] = {"holds": "✓", "depends": "±", "contradicted": "✗", "undecided": "?"}
 """They tell the verdicts apart without colours."""
+FIRST = 6
+"""Comparisons that the first screen has room for."""
 _WIDTH, _HEIGHT, _MARGIN = 320.0, 26.0, 8.0
 """Of the drawing of an interval, in px."""
 
@@ -70,6 +72,28 @@ def _links(claims: Sequence[Claim], robustness: Mapping[str, str] | None, addres
     )
     title = TITLES[claims[0].kind][1].capitalize()
     return f'<p class="quiet">{title}</p><ul class="overview">{lines}</ul>'
+
+
+def first(claims: Sequence[Claim]) -> str:
+    """The claims of the headline with all that was compared, or of more than `FIRST` comparisons what decides each."""
+    every = sum(len(claim.measures) for claim in claims) <= FIRST
+    return "".join(
+        (f'<p class="first">{verdict(claim.final)} {escape(claim.statement)}</p>' if len(claims) > 1 else "")
+        + f'<ul class="overview first">{"".join(_compared_lines(claim, every=every))}</ul>'
+        for claim in claims
+    )
+
+
+def _compared_lines(claim: Claim, *, every: bool) -> Iterator[str]:
+    def line(of: FinalVerdict, text: str) -> str:
+        mark = f'<span class="mark {of}" role="img" aria-label="{of}">{MARKS[of]}</span>'
+        return f"<li>{mark}<span>{escape(text)}</span></li>"
+
+    if not every or claim.final == "depends":
+        yield line(claim.final, decided(claim))
+        return
+    for measure in claim.measures:
+        yield line(measure.verdict, f"{measure.what}: {_compared(measure)}")
 
 
 def _told(claim: Claim, robustness: Mapping[str, str] | None) -> str:

@@ -84,8 +84,8 @@ class Report:
     assumptions: Sequence[Assumption]
     origin: Sequence[tuple[str, str]]
     """Origin: version, build, seed, runs."""
-    main: str = ""
-    """The claim that the headline is about; empty: none."""
+    main: Sequence[str] = ()
+    """The claims that the headline is about."""
     lead: str = ""
     """Name of the figure that carries the headline; empty: the first."""
     shows: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -101,8 +101,8 @@ class Report:
     facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Of each claim that was searched: what it depends on, where it holds, and the paper's statement about it, by
     names."""
-    compared: Sequence[Claim] = ()
-    """All claims for whose comparisons the verdicts are corrected; empty: `claims`."""
+    partial: bool = False
+    """Only some of the claims were decided: their verdicts are not corrected for the number of all comparisons."""
     matrix: Matrix | None = None
     """The claims when one choice changes."""
     searched: str = ""
@@ -141,7 +141,7 @@ def handover(made: Chart, folder: Path, name: str, caption: str) -> Handover:
 
 def write(report: Report, path: Path) -> None:
     """Write the report as one HTML file. Raises `LookupError` if it names a claim or a figure that it has not."""
-    named = {report.main, *report.shows, *report.numbers} - {""}
+    named = {*report.main, *report.shows, *report.numbers}
     if unknown := sorted(named - {claim.id for claim in report.claims}):
         raise LookupError(f"the report has no claim {', '.join(unknown)}")
     path.write_text(page.html(report.title, _body(report)), encoding="utf-8")
@@ -214,10 +214,10 @@ def _body(report: Report) -> str:
     links = "".join(f'<li><a href="#{_section(title)}">{title}</a></li>' for title in parts)
     sections = "".join(f'<h2 id="{_section(title)}">{title}</h2>{text}' for title, text in parts.items())
     paper = f'<p class="quiet">{page.prose(report.paper)}</p>'
-    main = [claim for claim in report.claims if claim.id == report.main]
+    main = [claim for claim in report.claims if claim.id in report.main]
     behind = "".join(
         page.folded(
-            "why, and under which other choices",
+            f"why{f' {claim.id}' * (len(main) > 1)}, and under which other choices",
             cards.facts({"why": claim.why, "robustness": report.robustness.get(claim.id, NOT_SEARCHED)}),
         )
         for claim in main
@@ -229,9 +229,8 @@ def _body(report: Report) -> str:
     every = (
         f"<div>{cards.tally_bar(report.claims)}{cards.overview(report.claims)}</div>" if report.claims else ""
     )
-    decided = "".join(f'<p class="decided">{escape(cards.decided(claim))}</p>' for claim in main)
     return f"""<h1>{escape(report.title)}</h1>
-<p class="headline">{escape(report.headline)}</p>{decided}
+<p class="headline">{escape(report.headline)}</p>{cards.first(main)}
 <div class="lead{"" if every else " alone"}"><div>{about}</div>{every}</div>
 {sections}"""
 
@@ -243,7 +242,7 @@ def _section(title: str) -> str:
 def _claims(report: Report, figures: _Figures) -> str:
     if not report.claims:
         return ""
-    stands = cards.standing(report.compared or report.claims)
+    stands = {} if report.partial else cards.standing(report.claims)
     searched = f'<p class="quiet">{page.prose(report.searched)}</p>' if report.searched else ""
     return f"{_RULE}{searched}" + "".join(
         cards.card(
@@ -251,7 +250,7 @@ def _claims(report: Report, figures: _Figures) -> str:
             report.robustness.get(claim.id, NOT_SEARCHED),
             (report.numbers.get(claim.id), report.facts.get(claim.id, {})),
             figures.show(report.shows.get(claim.id, ())),
-            stands[claim.id],
+            stands.get(claim.id, {}),
         )
         for claim in report.claims
     )

@@ -66,7 +66,7 @@ def _report(folder: Path) -> Report:
         parameters=[Parameter("limit", "120 pkt", "table II")],
         assumptions=[Assumption("start", "0.1 s", "not specified")],
         origin=[("seed", "1")],
-        main="mblue.fig12",
+        main=["mblue.fig12"],
         shows={"mblue.fig12": ("queue",)},
     )
 
@@ -101,7 +101,7 @@ def test_the_report_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_report_names_no_claim_and_no_figure_that_it_has_not(tmp_path: Path) -> None:
     made = _report(tmp_path)
     with pytest.raises(LookupError, match="no claim moby"):
-        report.write(replace(made, main="moby.swims"), tmp_path / "report.html")
+        report.write(replace(made, main=["moby.swims"]), tmp_path / "report.html")
     with pytest.raises(LookupError, match="no figure 'fig99'"):
         report.write(replace(made, shows={"mblue.fig12": ("fig99",)}), tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()

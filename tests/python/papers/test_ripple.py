@@ -65,7 +65,7 @@ def _made(
     }
     still = {tcp: [Run(1e6, 0, 0, 100.0, 0)] * 5 for tcp in TCPS}
     wide = {case: [window(*case)] * 5 for case in cases if case[0] in evidence.WINDOW_TCPS and case[2] > 0}
-    return evidence.Evidence(interpretation, still, (moved,), window_parts=(wide,))
+    return evidence.Evidence(interpretation, still, moved, windows=wide)
 
 
 def _decided(found: Evidence) -> dict[str, Claim]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,15 +32,20 @@ def rows(of: Sequence[Sentence]) -> str:
     return "".join(f"| {' | '.join(str(cell).replace('|', '/') for cell in line)} |\n" for line in lines)
 
 
-def problems(of: Sequence[Sentence], default: Any, tables: dict[str, Any]) -> list[str]:
-    """Fields of the interpretation without a sentence, and values that are not ours or that the text rules out."""
+def problems(
+    of: Sequence[Sentence], default: Any, tables: dict[str, Any], package: str = "roamlab.papers"
+) -> list[str]:
+    """Fields of the interpretation without a sentence, and values that are not ours or that the text rules out.
+
+    `package`: the paper's, whose modules have the constants and the experiments.
+    """
     ours = {field.name: plain(getattr(default, field.name)) for field in fields(default)}
     found = [f"{name}: no sentence" for name in ours if name not in {each.field for each in of}]
     for each in of:
-        name = each.field or each.setup
+        name = each.place
         try:
-            own = ours[each.field] if each.field else plain(_look_up(tables, each.setup))
-        except (KeyError, IndexError, ValueError):
+            own = ours[each.field] if each.field else plain(_own(each, tables, package))
+        except (KeyError, IndexError, ValueError, AttributeError):
             found.append(f"{name}: there is no such key")
             continue
         if own != plain(each.value):
@@ -47,6 +53,16 @@ def problems(of: Sequence[Sentence], default: Any, tables: dict[str, Any]) -> li
         if own in [plain(value) for value in each.excludes]:
             found.append(f"{name}: the text rules out {own!r}")
     return found
+
+
+def _own(of: Sentence, tables: dict[str, Any], package: str) -> Any:
+    if of.constant:
+        module, _, name = of.constant.rpartition(".")
+        return getattr(import_module(f"{package}.{module}".rstrip(".")), name)
+    if of.experiment:
+        make, *arguments = of.experiment
+        tables = getattr(import_module(f"{package}.experiments"), make)(*arguments).to_dict()
+    return _look_up(tables, of.setup)
 
 
 def _look_up(tables: Any, path: str) -> Any:

@@ -124,7 +124,8 @@ def test_json_has_both_verdicts(tmp_path: Path) -> None:
 def test_all_that_shows_a_verdict_shows_the_final_one(tmp_path: Path) -> None:
     claim = _final("holds", _OPEN, "contradicted")
     known = robustness.Known.of(_record(_OPEN, "contradicted"))
-    assert reporting.headline(claim).startswith("The paper's main claim depends on a choice")
+    assert reporting.headline([claim]).startswith("The claim of the paper's abstract depends on a choice")
+    assert reporting.headline([claim] * 2) == "2 claims of the paper's abstract were tested: 2 depend"
     assert claims.tally([claim]) == "1 result: 1 depends"
     assert claims.tally([claim] * 2) == "2 results: 2 depend"
     assert claims.remarks([claim]) == (

@@ -17,7 +17,6 @@ import space_rows
 from conftest import ROOT
 from roamlab import _roamlab, papers
 from roamlab.base.errors import BadInput
-from roamlab.base.figures import SavedFigure
 from roamlab.papers import printed, reproducing, robustness, spaces
 from roamlab.papers.stored import code
 from roamlab.papers.texts import texts
@@ -231,44 +230,29 @@ def test_a_report_shows_what_one_changed_choice_does(tmp_path: Path, monkeypatch
     ]
 
 
-def test_chosen_claims_have_a_report_with_their_figures_and_tables(
+def test_a_part_has_its_numbers_and_what_the_search_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The correction for the number of comparisons still counts those of all claims."""
-    names = ["mblue.fig12", "mblue.fig14"]
-    claims = [replace(_CLAIM, id=name, measures=(_BAD,)) for name in names]
-    drawn = [
-        SavedFigure("", None, tmp_path / f"{name}.svg") for name in ("fig12", "fig14", "both", "neither")
-    ]
-    for figure in drawn:
-        figure.svg.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>", encoding="utf-8")
+    name = "mblue.fig14"
     made = replace(
         _REPORT,
-        claims=claims,
-        main="mblue.fig12",
-        lead="fig12",
-        figures=drawn,
-        tables=[_TABLE, replace(_TABLE, title="Table II")],
-        shows={"mblue.fig12": ("fig12", "both"), "mblue.fig14": ("fig14", "both")},
-        headline="The paper's main claim is contradicted",
+        claims=[replace(_CLAIM, id=name, measures=(_BAD,))],
+        main=[name],
+        tables=[_TABLE],
+        partial=True,
     )
     monkeypatch.setattr(papers.paper("mblue"), "reproduce", lambda _: made)
-    monkeypatch.setattr(printed, "numbers", lambda _: [_printed(of="mblue.fig14")])
-    session = papers.Session(tmp_path / "figures", tmp_path / "tables", tmp_path, 2, 1)
-    found = reproducing.reproduce("mblue", session, ["mblue.fig14"])
-    assert [claim.id for claim in found.claims] == ["mblue.fig14"]
-    assert [claim.id for claim in found.compared] == names
+    elsewhere = replace(_printed(of=name), ours={"table": "Table II", "row": ["x"], "column": "y"})
+    monkeypatch.setattr(printed, "numbers", lambda _: [_printed(of=name), elsewhere])
+    session = papers.Session(tmp_path / "figures", tmp_path / "tables", tmp_path, 2, 1, papers.Part((name,)))
+    found = reproducing.reproduce("mblue", session)
     assert found.headline.startswith("The claim mblue.fig14 depends on a choice ")
-    assert (found.main, found.lead) == ("mblue.fig14", "fig14")
-    assert [figure.name for figure in found.figures] == ["fig14", "both"]
+    assert len(found.numbers[name].rows) == 1, "the other number is in a table of other runs"
     assert [table.title for table in found.tables] == ["Table I"]
     assert found.matrix is not None
-    assert found.matrix.claims == [("mblue.fig14", "depends")], "the record of the package"
-    assert ("shown", "1 of 2 claims; all runs of the paper were made") in found.origin
+    assert found.matrix.claims == [(name, "depends")], "the record of the package"
     report.write(found, tmp_path / "report.html")
     assert "mblue.fig12" not in (tmp_path / "report.html").read_text(encoding="utf-8")
-    whole = reproducing.reproduce("mblue", session, names)
-    assert (whole.main, whole.headline) == ("mblue.fig12", reproducing.reproduce("mblue", session).headline)
 
 
 def _claims_of(paper: str) -> list[str]:
@@ -350,7 +334,7 @@ def test_data_files_are_toml() -> None:
 def test_the_texts_are_those_of_the_claims(paper: str) -> None:
     of = texts(paper)
     assert set(of.claims) == set(_claims_of(paper))
-    assert of.main in of.claims
+    assert set(of.main) <= set(of.claims)
     assert all(claim.startswith(f"{paper}.") for claim in of.claims)
     keys = {"statement", "kind", "interpretation", "why", "figures"}
     assert all(

@@ -27,6 +27,11 @@ class Interpretation:
     buffer_pkts: int = 50
 
 
+@dataclass(frozen=True)
+class Nothing:
+    """No choice."""
+
+
 TEXT = """
 [[sentence]]
 quote = "We use detailed 802.11 models"
@@ -78,6 +83,22 @@ def test_what_does_not_agree_is_found(before: str, after: str, problem: str) -> 
     assert problem in sentence_rows.problems(found, Interpretation(), SCENARIO)
 
 
+def test_values_are_those_of_constants_and_of_other_experiments() -> None:
+    def found(place: str, value: str) -> list[str]:
+        text = f'[[sentence]]\nquote = "so"\nwhere = "section I"\ntext = "fixed"\nvalue = {value}\n{place}'
+        return sentence_rows.problems(sentences.read(text, "planted"), Nothing(), {}, "roamlab.papers.lte")
+
+    constant = 'constant = "experiments.TARGETS"'
+    assert found(constant, "[2, 3, 4, 5]") == []
+    assert found(constant, "[2, 3]") == ["experiments.TARGETS: ours is [2, 3, 4, 5], the table has [2, 3]"]
+    assert found('constant = "experiments.TARGET"', "5") == ["experiments.TARGET: there is no such key"]
+    red = 'setup = "cells.enb2.backhaul.queue.max_p"\nexperiment = ["active_queue", "standard", "red"]'
+    assert found(red, "0.1") == []
+    assert found(red, "0.2") == [
+        "cells.enb2.backhaul.queue.max_p in active_queue(standard, red): ours is 0.1, the table has 0.2"
+    ]
+
+
 @pytest.mark.parametrize(
     ("before", "after", "key"),
     [
@@ -86,6 +107,8 @@ def test_what_does_not_agree_is_found(before: str, after: str, problem: str) -> 
         ('excludes = ["dedicated"]', "", "sentence 1: `excludes`"),
         ('setup = "hosts', 'field = "air"\nsetup = "hosts', "sentence 4: `field`"),
         ('where = "table 1"', "", "sentence 2: `quote`"),
+        ('field = "buffer_pkts"', 'field = "air"\nconstant = "RUNS"', "sentence 3: `field`"),
+        ('field = "buffer_pkts"', 'field = "air"\nexperiment = ["peak"]', "sentence 3: `experiment`"),
         ("value = 50\n", "", "sentence 3: `value`"),
         ("value = 50\n", "value = 50\nvalues = 3\n", "sentence 3: `values`"),
     ],
@@ -118,7 +141,8 @@ def test_papers_without_a_table_are_listed() -> None:
 @pytest.mark.parametrize("paper", papers.names())
 def test_each_choice_has_its_sentence(paper: str) -> None:
     tables = papers.paper(paper).example().to_dict()
-    assert sentence_rows.problems(sentences.of_paper(paper), papers.space(paper).default, tables) == []
+    of, default = sentences.of_paper(paper), papers.space(paper).default
+    assert sentence_rows.problems(of, default, tables, f"roamlab.papers.{paper}") == []
 
 
 @pytest.mark.skipif(

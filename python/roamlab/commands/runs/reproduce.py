@@ -14,7 +14,7 @@ from roamlab.commands.output import print_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roamlab.papers import Session
+    from roamlab.papers import Part, Session
     from roamlab.showing.report import Report
     from roamlab.statistics.claims import Claim
 
@@ -37,7 +37,12 @@ def _complete(_context: click.Context, _parameter: click.Parameter, begun: str) 
     "only",
     multiple=True,
     metavar="ID",
-    help="Show this claim alone, and its figures and tables; may be repeated. All runs of the paper are made.",
+    help="This claim alone; may be repeated. Only the experiments that it needs are run.",
+)
+@click.option(
+    "--figure",
+    metavar="N",
+    help="This figure alone, by its number in the paper or its name, with the claims and tables of its runs.",
 )
 @click.option(
     "--explore",
@@ -64,6 +69,7 @@ def command(
     threads: int | None,
     settings: int | None,
     blocks: int | None,
+    figure: str | None,
     *,
     only: tuple[str, ...],
     explore: bool,
@@ -83,20 +89,22 @@ def command(
     from roamlab.statistics import claims
 
     if paper == "all":
-        _check_all(explore, settings, blocks, only)
+        _check_all(explore, settings, blocks, only, figure)
         _all(out or Path("out/all"), store, runs, threads or processors(), as_json)
         return
     _check_paper(paper)
     only = _claims(paper, only)
-    apart = bool(only) or (runs is not None and not blocks)
+    part = _part(paper, only, figure)
+    apart = part is not None or (runs is not None and not blocks)
     mode = _mode(paper, (explore, blocks), settings, apart=apart)
-    out = out or Path("out") / (f"{paper}-{mode}" if mode != "claims" else "-".join(only) or paper)
+    out = out or Path("out") / (f"{paper}-{mode}" if mode != "claims" else _folder(paper, part))
     refuse_foreign(out, store)
     runs = runs or papers.paper(paper).RUNS
     with whole_folder(out) as draft:
-        session = papers.Session(draft / "figures", draft / "tables", store, runs, threads or processors())
+        threads = threads or processors()
+        session = papers.Session(draft / "figures", draft / "tables", store, runs, threads, part)
         if mode == "claims":
-            found = reproducing.reproduce(paper, session, only)
+            found = reproducing.reproduce(paper, session)
             claims.write_json(found.claims, draft / "claims.json", found.robustness)
         else:
             found, written, summary = _searched(paper, mode, session, settings, blocks)
@@ -112,8 +120,12 @@ def command(
         print_json({"report": page} | {name: json.loads(text) for name, text in texts.items()})
         return
     if mode == "claims":
-        _tell(found.claims)
-        say("Under which other interpretations of the paper each claim holds: see the report.")
+        if found.claims:
+            _tell(found.claims)
+            say("Under which other interpretations of the paper each claim holds: see the report.")
+        if figure:
+            for drawn in (out / "figures").glob("*.svg"):
+                say(f"figure: {shown(drawn)}")
     else:
         say(summary)
     say(f"report: {page}")
@@ -161,17 +173,47 @@ def _claims(paper: str, only: tuple[str, ...]) -> tuple[str, ...]:
     return whole
 
 
-def _check_all(explore: bool, settings: int | None, blocks: int | None, only: tuple[str, ...]) -> None:
+def _part(paper: str, only: tuple[str, ...], figure: str | None) -> Part | None:
+    """The part of the paper that is asked for; None: all. Raises `BadInput` for two parts."""
+    from roamlab.base.errors import BadInput
+    from roamlab.papers import Part
+
+    if only and figure:
+        raise BadInput(
+            "--figure",
+            "a part is claims or a figure",
+            expected="--claim or --figure",
+            remedy=f"`roamlab reproduce {paper} --figure {figure}` has the claims that the figure shows",
+        )
+    return Part(only, figure or "") if only or figure else None
+
+
+def _folder(paper: str, part: Part | None) -> str:
+    """Name of the default folder."""
+    if part is None:
+        return paper
+    figure = "".join(each for each in part.figure if each.isalnum() or each == "-")
+    return "-".join(part.claims) or f"{paper}-{'fig' * figure.isdigit()}{figure}"
+
+
+def _check_all(
+    explore: bool,
+    settings: int | None,
+    blocks: int | None,
+    only: tuple[str, ...],
+    figure: str | None,
+) -> None:
     """Raises `BadInput` for an option that needs the name of one paper."""
     from roamlab import papers
     from roamlab.base.errors import BadInput
 
-    if only:
+    if only or figure:
+        option, what, value = ("--claim", "claim", "ID") if only else ("--figure", "figure", "N")
         raise BadInput(
-            "--claim",
-            "a claim is one of a paper",
+            option,
+            f"a {what} is one of a paper",
             expected="with it the paper's name",
-            remedy=f"`roamlab reproduce {papers.names()[0]} --claim ID`",
+            remedy=f"`roamlab reproduce {papers.names()[0]} {option} {value}`",
         )
     if not (explore or settings is not None or blocks is not None):
         return
@@ -196,7 +238,7 @@ def _mode(
             asked[0] if asked else "--settings",
             "these options do not go together",
             expected="one of --explore and --blocks; --settings with the first; --runs with --blocks, or without any "
-            "of them; --claim without any of them",
+            "of them; --claim or --figure without any of them",
             remedy=f"`roamlab reproduce {paper} --explore --settings 200`",
         )
     if not asked:

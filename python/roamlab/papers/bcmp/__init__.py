@@ -14,7 +14,7 @@ from roamlab.papers.bcmp import claims, evidence, experiments, figures
 from roamlab.papers.bcmp.claims import NAMES
 from roamlab.papers.bcmp.experiments import DEFAULT, HANDOVERS, HIGH, TCPS, TOPOLOGIES, WAYS
 from roamlab.papers.bcmp.measures import STEPS_MS
-from roamlab.papers.reporting import mean, mean_cell, report, table_of
+from roamlab.papers.reporting import Parts, mean, mean_cell, report, table_of
 from roamlab.papers.runs import Batch
 
 if TYPE_CHECKING:
@@ -42,21 +42,21 @@ def reproduce(session: Session) -> Report:
     rules = evidence.other_rules(batch, few)
     swept = evidence.sweep(batch, session.runs)
     procedures = evidence.procedures(batch, few)
-    batch.make(session.store, session.threads)
+    session.make(batch)
     rules = {"default": swept} | rules
-    decided = [
-        claims.login(procedures, DEFAULT.moves),
-        claims.nomove(swept, str(DEFAULT)),
-        *claims.read(found),
-    ]
-    tables = {
-        "throughput": _throughput(swept),
-        "streams": _streams(found),
-        "distributions": _distributions(found),
-        "rules": _rules(rules),
+    decided = {
+        "bcmp.login": partial(claims.login, procedures, DEFAULT.moves),
+        "bcmp.nomove": partial(claims.nomove, swept, str(DEFAULT)),
+        **{name: partial(of, found) for name, of in claims.OF_INTERPRETATION.items()},
     }
-    drawn = figures.draw(found, swept, rules, session.figures)
-    return report("bcmp", session, decided, tables, drawn, few, DEFAULT)
+    tables = {
+        "throughput": partial(_throughput, swept),
+        "streams": partial(_streams, found),
+        "distributions": partial(_distributions, found),
+        "rules": partial(_rules, rules),
+    }
+    drawings = figures.drawings(found, swept, rules, session.figures)
+    return report("bcmp", session, batch, Parts(decided, tables, drawings), few, DEFAULT)
 
 
 def _throughput(swept: dict[Point, list[Download]]) -> Table:

@@ -320,10 +320,20 @@ def _unplanned(found: Evidence, topology: str) -> dict[str, Values]:
     }
 
 
-OF_INTERPRETATION = (_planned, _fig4_tree, _fig4_mesh, _links, _delay, _fig5, _fig6, _fig7, _mesh)
+OF_INTERPRETATION = {
+    "bcmp.fig4.planned": _planned,
+    "bcmp.fig4.tree": _fig4_tree,
+    "bcmp.fig4.mesh": _fig4_mesh,
+    "bcmp.links": _links,
+    "bcmp.delay": _delay,
+    "bcmp.fig5": _fig5,
+    "bcmp.fig6": _fig6,
+    "bcmp.fig7": _fig7,
+    "bcmp.mesh": _mesh,
+}
 """The claims that depend on an interpretation."""
 
 
 def read(found: Evidence) -> list[Claim]:
     """Those that depend on an interpretation, under one."""
-    return [decide(found) for decide in OF_INTERPRETATION]
+    return [decide(found) for decide in OF_INTERPRETATION.values()]

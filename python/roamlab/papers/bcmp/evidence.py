@@ -73,10 +73,13 @@ def evidence(batch: Batch, interpretation: Interpretation, runs: int | range) ->
     more = further(runs, MORE_STREAMS) if interpretation == DEFAULT else range(0)
 
     def streams(numbers: int | range) -> dict[Case, list[Streams]]:
-        of = {
-            case: (experiments.streams(*case, interpretation), numbers) for case in product(TOPOLOGIES, WAYS)
-        }
-        return batch.each(of, measures.of_streams)
+        found: dict[Case, list[Streams]] = {}
+        for topology in TOPOLOGIES:
+            of = {
+                (topology, way): (experiments.streams(topology, way, interpretation), numbers) for way in WAYS
+            }
+            found |= batch.each(of, measures.of_streams)
+        return found
 
     return Evidence(
         interpretation, downloads(batch, interpretation, runs, points), streams(runs), streams(more)
@@ -87,8 +90,15 @@ def downloads(
     batch: Batch, interpretation: Interpretation, runs: int | Sequence[int], points: list[Point]
 ) -> dict[Point, list[Download]]:
     """Asks for points of figs. 6 and 7."""
-    wanted = {point: (experiments.downloads(*point, interpretation), runs) for point in points}
-    return batch.each(wanted, measures.of_download)
+    found: dict[Point, list[Download]] = {}
+    for topology in TOPOLOGIES:
+        wanted = {
+            point: (experiments.downloads(*point, interpretation), runs)
+            for point in points
+            if point[0] == topology
+        }
+        found |= batch.each(wanted, measures.of_download)
+    return {point: found[point] for point in points}
 
 
 def sweep(batch: Batch, runs: int) -> dict[Point, list[Download]]:

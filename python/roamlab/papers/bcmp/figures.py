@@ -11,14 +11,14 @@ from roamlab.base.figures import BLUE, ORANGE, SavedFigure, bar, label, new_figu
 from roamlab.papers.bcmp.claims import NAMES, lost, share
 from roamlab.papers.bcmp.experiments import HIGH, LOW, STREAMS, TCPS, TOPOLOGIES, WAYS, WINDOWS, network
 from roamlab.papers.bcmp.measures import STEPS_MS, VIDEO_OFFSET_S, VOICE_OFFSET_S
-from roamlab.papers.drawing import draw_all, errorbars, panel, saved
+from roamlab.papers.drawing import errorbars, panel, saved
 from roamlab.papers.texts import texts
 from roamlab.scenarios.scenario import Scenario
 from roamlab.showing.network_drawing import drawing
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from matplotlib.axes import Axes
@@ -32,25 +32,23 @@ _MARKERS = "os^Dv*"
 _NO_HANDOVERS = {"none": "no handovers", "planned": "planned", "unplanned": "unplanned"}
 
 
-def draw(
+def drawings(
     found: Evidence,
     swept: Mapping[Point, list[Download]],
     rules: Mapping[str, Mapping[Point, list[Download]]],
     folder: Path,
-) -> list[SavedFigure]:
+) -> dict[str, Callable[[], SavedFigure]]:
     """All figures; `rules`: points of `swept` by the rules of TCP."""
-    return draw_all(
-        [
-            *(partial(_network, topology, folder) for topology in TOPOLOGIES),
-            partial(_losses, found, folder),
-            partial(_above, found, "jitter", "fig5", folder),
-            partial(_sweep, 6, "mesh", swept, folder),
-            partial(_sweep, 7, "tree", swept, folder),
-            partial(_above, found, "variance", "delay-variance", folder),
-            partial(_noticed, found, folder),
-            partial(_rules, rules, folder),
-        ]
-    )
+    return {
+        **{f"network-{topology}": partial(_network, topology, folder) for topology in TOPOLOGIES},
+        "fig4": partial(_losses, found, folder),
+        "fig5": partial(_above, found, "jitter", "fig5", folder),
+        "fig6": partial(_sweep, 6, "mesh", swept, folder),
+        "fig7": partial(_sweep, 7, "tree", swept, folder),
+        "delay-variance": partial(_above, found, "variance", "delay-variance", folder),
+        "noticed": partial(_noticed, found, folder),
+        "rules": partial(_rules, rules, folder),
+    }
 
 
 def _network(topology: str, folder: Path) -> SavedFigure:

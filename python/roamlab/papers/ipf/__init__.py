@@ -15,7 +15,7 @@ from roamlab.papers.deciding import each
 from roamlab.papers.ipf import claims, claims_plan, evidence, experiments, figures
 from roamlab.papers.ipf.experiments import DEFAULT, GAPS_S, QUEUES
 from roamlab.papers.ipf.measures import DEVIATION_WINDOWS_S
-from roamlab.papers.reporting import mean, mean_cell, report, table_of
+from roamlab.papers.reporting import Parts, mean, mean_cell, report, table_of
 from roamlab.papers.runs import Batch
 
 if TYPE_CHECKING:
@@ -43,17 +43,16 @@ def reproduce(session: Session) -> Report:
     found = evidence.evidence(batch, DEFAULT, session.runs)
     anatomy = evidence.anatomy(batch, session.runs)
     traces = evidence.traces(batch)
-    batch.make(session.store, session.threads)
+    session.make(batch)
     tables = {
-        "utilisation": _points(sweep),
-        "standard": _standard(found),
-        "cases": _cases(sweep),
-        "deviations": _deviations(sweep),
+        "utilisation": partial(_points, sweep),
+        "standard": partial(_standard, found),
+        "cases": partial(_cases, sweep),
+        "deviations": partial(_deviations, sweep),
     }
-    first = {name: trace for name, (trace,) in traces.items()}
-    drawn = figures.draw(found, sweep, first, session.figures)
-    decided = claims.decide(anatomy, found, sweep)
-    return report("ipf", session, decided, tables, drawn, evidence.few_runs(session.runs), DEFAULT)
+    drawings = figures.drawings(found, sweep, traces, session.figures)
+    parts = Parts(claims.every(anatomy, found, sweep), tables, drawings)
+    return report("ipf", session, batch, parts, evidence.few_runs(session.runs), DEFAULT)
 
 
 def _by_queue(

@@ -9,10 +9,11 @@ from roamlab.papers.deciding import claim, difference, least, mean, most
 from roamlab.papers.ipf import measures as measuring
 from roamlab.papers.ipf.claims_plan import chosen, fig15, fig16, fig17
 from roamlab.papers.ipf.experiments import HOSTS, VISITS, WINDOW_PKTS
+from roamlab.papers.texts import texts
 from roamlab.statistics.claims import at_least, at_most, greater, less, within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from roamlab.papers.deciding import Pick
     from roamlab.papers.ipf.evidence import Anatomy, Evidence, Sweep
@@ -183,19 +184,46 @@ def _period(found: Evidence) -> Claim:
     return claim("ipf.period", measures, found.interpretation)
 
 
+def _under(found: Evidence, sweep: Sweep) -> dict[str, Callable[[], Claim]]:
+    return {
+        "ipf.fig9": partial(_fig9, found),
+        "ipf.fig10": partial(_fig10, found),
+        "ipf.fig11": partial(_fig11, found),
+        "ipf.fig12": partial(_fig12, sweep),
+        "ipf.fig13": partial(_fig13, sweep),
+        "ipf.fig14": partial(_fig14, found),
+        "ipf.fig16": partial(fig16, sweep),
+        "ipf.fig17": partial(fig17, sweep),
+        "ipf.period": partial(_period, found),
+        "ipf.fair": partial(_fair, found),
+    }
+
+
+def _alone(anatomy: Anatomy) -> dict[str, Callable[[], Claim]]:
+    return {
+        "ipf.alg": partial(_alg, anatomy),
+        "ipf.arq": partial(_arq, anatomy),
+        "ipf.police": partial(_police, anatomy),
+        "ipf.fig15": partial(fig15, anatomy.schedules),
+    }
+
+
 def read(found: Evidence, sweep: Sweep) -> list[Claim]:
     """Those that depend on an interpretation, under one."""
-    of_evidence = [of(found) for of in (_fig9, _fig10, _fig11, _fig14, _period, _fair)]
-    return of_evidence + [of(sweep) for of in (_fig12, _fig13, fig16, fig17)]
+    return [of() for of in _under(found, sweep).values()]
 
 
 def alone(anatomy: Anatomy) -> list[Claim]:
     """Those on single experiments."""
-    return [_alg(anatomy), _arq(anatomy), _police(anatomy), fig15(anatomy.schedules)]
+    return [of() for of in _alone(anatomy).values()]
+
+
+def every(anatomy: Anatomy, found: Evidence, sweep: Sweep) -> dict[str, Callable[[], Claim]]:
+    """All claims, each to be decided alone."""
+    of = _alone(anatomy) | _under(found, sweep)
+    return {name: of[name] for name in texts("ipf").claims}
 
 
 def decide(anatomy: Anatomy, found: Evidence, sweep: Sweep) -> list[Claim]:
-    """All claims, in the order of the paper's figures."""
-    alg, arq, police, plan = alone(anatomy)
-    fig9, fig10, fig11, fig14, period, fair, fig12, fig13, *planned = read(found, sweep)
-    return [alg, arq, police, fig9, fig10, fig11, fig12, fig13, fig14, plan, *planned, period, fair]
+    """All claims."""
+    return [of() for of in every(anatomy, found, sweep).values()]

@@ -161,14 +161,13 @@ def swept(
     numbers = range(runs) if isinstance(runs, int) else runs
     cases = [(count, HOSTS) for count in visits if count != VISITS]
     cases += [(VISITS, count) for count in hosts if count != HOSTS] + [(VISITS, HOSTS)]
-    points = {
-        (count, number, queue): (
-            experiments.handoffs(count, number, queue, interpretation),
-            numbers[:POINT_RUNS],
-        )
-        for count, number in cases
-        for queue in QUEUES
-    }
+    points: dict[tuple[int, int, str], list[Point]] = {}
+    for case in cases:
+        handoffs = {
+            (*case, queue): (experiments.handoffs(*case, queue, interpretation), numbers[:POINT_RUNS])
+            for queue in QUEUES
+        }
+        points |= batch.each(handoffs, measures.point)
     planned: dict[tuple[float, str], list[Planned]] = {}
     for gap in gaps:
         scenarios = {
@@ -177,7 +176,7 @@ def swept(
         }
         take = partial(measures.planned, moves=planned_moves(gap), span_s=plan_span_s)
         planned |= batch.each(scenarios, take)
-    return Sweep(interpretation, batch.each(points, measures.point), planned)
+    return Sweep(interpretation, points, planned)
 
 
 def anatomy(

@@ -13,7 +13,7 @@ import numpy as np
 
 from roamlab.base.figures import BLUE, COLOURS, GREEN, VERMILION, label, new_figure
 from roamlab.papers.deciding import each
-from roamlab.papers.drawing import TIME, band, draw_all, errorbars, longest, mark, panel, saved
+from roamlab.papers.drawing import TIME, band, errorbars, longest, mark, panel, saved
 from roamlab.papers.ipf import claims_plan, evidence, experiments, measures
 from roamlab.papers.ipf.experiments import (
     BURST_S,
@@ -31,7 +31,7 @@ from roamlab.papers.ipf.experiments import (
 from roamlab.statistics.stats import paired, student
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
@@ -56,23 +56,23 @@ def deviation_kbps(run: Planned) -> float:
     return float(np.mean(run.deviations_bps, axis=0)[0]) / 1e3
 
 
-def draw(default: Evidence, sweep: Sweep, traces: dict[str, QueueTrace], folder: Path) -> list[SavedFigure]:
+def drawings(
+    default: Evidence, sweep: Sweep, traces: dict[str, list[QueueTrace]], folder: Path
+) -> dict[str, Callable[[], SavedFigure]]:
     """All figures. `traces` holds the queue of run 0: of "case 1", "case 2" (RED), and of the standard case."""
-    return draw_all(
-        [
-            partial(_arrivals, traces, folder),
-            partial(_visits, traces["red"], folder),
-            partial(_fifth, traces, folder),
-            partial(utilisation, sweep, [(count, HOSTS) for count in VISIT_COUNTS], 0, folder),
-            partial(utilisation, sweep, [(VISITS, hosts) for hosts in HOST_COUNTS], 1, folder),
-            partial(_around, default, folder),
-            partial(_plan, folder),
-            partial(_planned, sweep, "red", folder),
-            partial(_planned, sweep, "mred", folder),
-            partial(_cases, sweep, folder),
-            partial(_deviations, sweep, folder),
-        ]
-    )
+    return {
+        "fig9": partial(_arrivals, traces, folder),
+        "fig10": partial(_visits, traces, folder),
+        "fig11": partial(_fifth, traces, folder),
+        "fig12": partial(utilisation, sweep, [(count, HOSTS) for count in VISIT_COUNTS], 0, folder),
+        "fig13": partial(utilisation, sweep, [(VISITS, hosts) for hosts in HOST_COUNTS], 1, folder),
+        "fig14": partial(_around, default, folder),
+        "fig15": partial(_plan, folder),
+        "fig16": partial(_planned, sweep, "red", folder),
+        "fig17": partial(_planned, sweep, "mred", folder),
+        "cases": partial(_cases, sweep, folder),
+        "deviations": partial(_deviations, sweep, folder),
+    }
 
 
 _STEP: dict[str, Any] = {"where": "post", "linewidth": 0.8}
@@ -92,20 +92,21 @@ def _lengths(axis: Axes, trace: QueueTrace, thresholds: tuple[int, int], *, ordi
     axis.legend(loc="upper right", ncols=3)
 
 
-def _arrivals(traces: dict[str, QueueTrace], folder: Path) -> SavedFigure:
+def _arrivals(traces: dict[str, list[QueueTrace]], folder: Path) -> SavedFigure:
     span = (8.0, 14.0)
     with new_figure(rows=2) as (figure, axes):
         for axis, case, what in zip(
             axes, (1, 2), ("a connection begins", "a window is forwarded"), strict=True
         ):
-            _lengths(axis, traces[f"case {case}"].within(*span), DEFAULT.thresholds_fig9)
+            _lengths(axis, traces[f"case {case}"][0].within(*span), DEFAULT.thresholds_fig9)
             mark(axis, (BURST_S,))
             axis.set_xlim(*span)
             panel(axis, f"case {case}: {what}", TIME, _QUEUE_AXIS)
         return saved("ipf", figure, folder, "fig9", residents=DEFAULT.residents_fig9)
 
 
-def _visits(trace: QueueTrace, folder: Path) -> SavedFigure:
+def _visits(traces: dict[str, list[QueueTrace]], folder: Path) -> SavedFigure:
+    (trace,) = traces["red"]
     with new_figure() as (figure, (axis,)):
         times, packets = longest(trace.times, trace.packets, 0.1)
         axis.step(times, packets, **_STEP, linestyle="-", color=_QUEUE, label="queue")
@@ -121,12 +122,12 @@ def _visits(trace: QueueTrace, folder: Path) -> SavedFigure:
         return saved("ipf", figure, folder, "fig10", residents=DEFAULT.residents, hosts=HOSTS, visits=VISITS)
 
 
-def _fifth(traces: dict[str, QueueTrace], folder: Path) -> SavedFigure:
+def _fifth(traces: dict[str, list[QueueTrace]], folder: Path) -> SavedFigure:
     fifth = evidence.visits()[0][VISITS - 1]
     span = (fifth - 1.0, fifth + 5.0)
     with new_figure(rows=2) as (figure, axes):
         for axis, queue in zip(axes, QUEUES, strict=True):
-            trace = traces[queue].within(*span)
+            trace = traces[queue][0].within(*span)
             _lengths(axis, trace, DEFAULT.thresholds, ordinary=queue == "mred")
             waiting = trace.times[trace.forwarded > 0]
             mark(axis, (waiting[0], waiting[-1]) if waiting.size else ())

@@ -7,13 +7,13 @@ them, `measures` measures a run. `model` is section IV and `modelfit` lays it ov
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from roamlab.papers.deciding import each
 from roamlab.papers.lte import claims, evidence, experiments, figures, model, modelfit
 from roamlab.papers.lte.experiments import DEFAULT, PREDICTIONS, TARGETS, Interpretation
-from roamlab.papers.reporting import mean, mean_cell, report, table_of
+from roamlab.papers.reporting import Parts, mean, mean_cell, report, table_of
 from roamlab.papers.runs import SEED, Batch
 from roamlab.running.run import simulate
 from roamlab.showing.chart import chart
@@ -21,6 +21,7 @@ from roamlab.showing.page import Measured, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from roamlab.papers import Session
     from roamlab.papers.deciding import Pick
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from roamlab.papers.lte.measures import Active, Handover
     from roamlab.papers.lte.model import Case
     from roamlab.scenarios.scenario import Scenario
+    from roamlab.showing.report import Handover as Drawn
     from roamlab.showing.report import Report
 
 RUNS = 200
@@ -46,27 +48,31 @@ def reproduce(session: Session) -> Report:
     anatomy = evidence.anatomy(batch, session.runs)
     found = evidence.evidence(batch, DEFAULT, session.runs)
     weighed = evidence.active(batch, Interpretation(queue_weight=0.002), few, evidence.TABLE_IV)
-    batch.make(session.store, session.threads)
+    session.make(batch)
     tables = {
-        "outcomes": _outcomes(found),
-        "model": _model(found),
-        "table4": _table4(found.active, "Table IV: drop rates over 10 s"),
-        "table4-weight": _table4(weighed, "Table IV with RED's weight 0.002"),
-        "fig12": _fig12(found, anatomy),
-        "tunnels": _tunnels(anatomy),
-        "predictions": _predictions(anatomy),
-        "double": _double(anatomy),
-        "schedulers": _schedulers(anatomy),
-        "causes": _causes(anatomy),
+        "outcomes": partial(_outcomes, found),
+        "model": partial(_model, found),
+        "table4": partial(_table4, found.active, "Table IV: drop rates over 10 s"),
+        "table4-weight": partial(_table4, weighed, "Table IV with RED's weight 0.002"),
+        "fig12": partial(_fig12, found, anatomy),
+        "tunnels": partial(_tunnels, anatomy),
+        "predictions": partial(_predictions, anatomy),
+        "double": partial(_double, anatomy),
+        "schedulers": partial(_schedulers, anatomy),
+        "causes": partial(_causes, anatomy),
     }
-    drawn = figures.draw(anatomy, found, session.figures)
-    handovers = [
-        figures.messages(
-            chart(simulate(experiments.trajectory(scheme), SEED), experiments.REF), scheme, session.figures
-        )
-        for scheme in figures.CHARTS
-    ]
-    return report("lte", session, claims.decide(anatomy, found), tables, drawn, few, DEFAULT, handovers)
+    traced = cache(partial(evidence.traces, found))
+    if session.part is None:
+        traced()
+    drawings = figures.drawings(anatomy, found, traced, session.figures)
+    handovers = {name: partial(_messages, scheme, session.figures) for scheme, name in figures.CHARTS.items()}
+    parts = Parts(claims.every(anatomy, found), tables, drawings, handovers)
+    return report("lte", session, batch, parts, few, DEFAULT)
+
+
+def _messages(scheme: Scheme, folder: Path) -> Drawn:
+    made = chart(simulate(experiments.trajectory(scheme), SEED), experiments.REF)
+    return figures.messages(made, scheme, folder)
 
 
 def _shares(by: Mapping[Any, Sequence[Handover]]) -> dict[str, Callable[[Any], Measured]]:

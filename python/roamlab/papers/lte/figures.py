@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roamlab.base.figures import BLUE, GREEN, ORANGE, VERMILION, label, new_figure
-from roamlab.papers.drawing import bars, differences, draw_all, errorbars, mark, panel, saved
-from roamlab.papers.lte import claims, evidence, model, modelfit
+from roamlab.papers.drawing import bars, differences, errorbars, mark, panel, saved
+from roamlab.papers.lte import claims, model, modelfit
 from roamlab.papers.lte.evidence import FIG12, IMPROVED, PEAKS
 from roamlab.papers.lte.experiments import PREDICTIONS, SCHEMES, TARGETS
 from roamlab.papers.texts import texts
@@ -21,13 +21,12 @@ from roamlab.showing.report import Handover, handover
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
     from roamlab.base.figures import SavedFigure
-    from roamlab.papers.lte.evidence import Anatomy, Evidence
+    from roamlab.papers.lte.evidence import Anatomy, Evidence, Traced
     from roamlab.papers.lte.experiments import Scheme
-    from roamlab.papers.lte.measures import Trace
     from roamlab.papers.lte.model import Case
     from roamlab.showing.chart import Chart
 
@@ -41,21 +40,20 @@ _COLOURS: dict[Case, str] = {"timeout": VERMILION, "halving": ORANGE, "ideal": B
 _SPAN_S = (2.0, 3.4)
 
 
-def draw(anatomy: Anatomy, found: Evidence, folder: Path) -> list[SavedFigure]:
-    """All figures."""
-    number, traces = evidence.traces(found)
-    return draw_all(
-        [
-            partial(_model, anatomy, folder),
-            partial(_fit, found, folder),
-            partial(_probabilities, found, "standard", folder, "fig8"),
-            partial(_windows, number, traces, folder),
-            partial(_round_trips, traces, folder),
-            partial(_probabilities, found, "predictive", folder, "fig11"),
-            partial(_delivered, found, folder),
-            partial(_predictions, anatomy, folder),
-        ]
-    )
+def drawings(
+    anatomy: Anatomy, found: Evidence, traced: Callable[[], Traced], folder: Path
+) -> dict[str, Callable[[], SavedFigure]]:
+    """All figures; `traced`: `evidence.traces`."""
+    return {
+        "fig4": partial(_model, anatomy, folder),
+        "fit": partial(_fit, found, folder),
+        "fig8": partial(_probabilities, found, "standard", folder, "fig8"),
+        "fig9": partial(_windows, traced, folder),
+        "fig10": partial(_round_trips, traced, folder),
+        "fig11": partial(_probabilities, found, "predictive", folder, "fig11"),
+        "fig12": partial(_delivered, found, folder),
+        "predictions": partial(_predictions, anatomy, folder),
+    }
 
 
 CHARTS: dict[Scheme, str] = {"standard": "fig2", "fast": "fig5", "predictive": "fig6"}
@@ -148,7 +146,8 @@ def _probabilities(found: Evidence, scheme: Scheme, folder: Path, name: str) -> 
         return saved("lte", figure, folder, name, runs=runs)
 
 
-def _windows(number: int, traces: Mapping[Scheme, Trace], folder: Path) -> SavedFigure:
+def _windows(traced: Callable[[], Traced], folder: Path) -> SavedFigure:
+    number, traces = traced()
     with new_figure(rows=len(SCHEMES)) as (figure, axes):
         for axis, scheme in zip(axes, SCHEMES, strict=True):
             trace = traces[scheme]
@@ -166,7 +165,8 @@ def _windows(number: int, traces: Mapping[Scheme, Trace], folder: Path) -> Saved
         return saved("lte", figure, folder, "fig9", number=number)
 
 
-def _round_trips(traces: Mapping[Scheme, Trace], folder: Path) -> SavedFigure:
+def _round_trips(traced: Callable[[], Traced], folder: Path) -> SavedFigure:
+    _, traces = traced()
     with new_figure(rows=len(SCHEMES)) as (figure, axes):
         for axis, scheme in zip(axes, SCHEMES, strict=True):
             trace = traces[scheme]

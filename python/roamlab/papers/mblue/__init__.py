@@ -10,21 +10,22 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from roamlab.papers.deciding import each
-from roamlab.papers.mblue import claims, evidence, experiments, figures, measures
+from roamlab.papers.mblue import claims, evidence, experiments, figures
 from roamlab.papers.mblue.experiments import DEFAULT, QUEUES, Interpretation
-from roamlab.papers.records import queue_trace
-from roamlab.papers.reporting import mean, mean_cell, report, table_of
+from roamlab.papers.reporting import Parts, mean, mean_cell, report, table_of
 from roamlab.papers.runs import SEED, Batch
 from roamlab.running.run import simulate
 from roamlab.showing.page import Table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from roamlab.papers import Session
     from roamlab.papers.mblue.evidence import Anatomy, Evidence
     from roamlab.papers.mblue.measures import OneHandoff
     from roamlab.scenarios.scenario import Scenario
     from roamlab.showing.page import Measured
-    from roamlab.showing.report import Report
+    from roamlab.showing.report import Handover, Report
 
 RUNS = 100
 
@@ -44,22 +45,22 @@ def reproduce(session: Session) -> Report:
     few = evidence.few_runs(session.runs)
     found = evidence.evidence(batch, DEFAULT, session.runs)
     nearest = evidence.one_handoff(batch, _NEAREST, few)
-    batch.make(session.store, session.threads)
+    traces = evidence.traces(batch)
+    session.make(batch)
     tables = {
-        "table1": _delays(anatomy),
-        "means": _means(found),
-        "sync": _synchronised(found),
-        "fig12": _received({"default": found.one, "empty at any time, RTO floor 1 s": nearest}),
+        "table1": partial(_delays, anatomy),
+        "means": partial(_means, found),
+        "sync": partial(_synchronised, found),
+        "fig12": partial(_received, {"default": found.one, "empty at any time, RTO floor 1 s": nearest}),
     }
-    one = {queue: simulate(experiments.one_handoff(queue), SEED) for queue in QUEUES}
-    three = {queue: simulate(experiments.three_handoffs(queue), SEED) for queue in QUEUES}
-    traces = {
-        number: {queue: queue_trace(results, measures.AIR) for queue, results in of.items()}
-        for number, of in (("one", one), ("three", three))
-    }
-    drawn = figures.draw(found, traces, session.figures)
-    handovers = [figures.signalling(one["mblue"], session.figures)]
-    return report("mblue", session, claims.decide(anatomy, found), tables, drawn, few, DEFAULT, handovers)
+    handovers = {"signalling": partial(_signalling, session.figures)}
+    drawings = figures.drawings(found, traces, session.figures)
+    parts = Parts(claims.every(anatomy, found), tables, drawings, handovers)
+    return report("mblue", session, batch, parts, few, DEFAULT)
+
+
+def _signalling(folder: Path) -> Handover:
+    return figures.signalling(simulate(experiments.one_handoff("mblue"), SEED), folder)
 
 
 def _delays(anatomy: Anatomy) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -306,19 +307,39 @@ def _sync(found: Evidence) -> Claim:
     return claim("mblue.sync", measures, found.interpretation, before=_means(found, "together_calm"))
 
 
-BY_EVIDENCE = (_fig11, _fig12, _fig13, _fig14, _fig15, _overall, _sync)
+BY_EVIDENCE = {
+    "mblue.fig11": _fig11,
+    "mblue.fig12": _fig12,
+    "mblue.fig13": _fig13,
+    "mblue.fig14": _fig14,
+    "mblue.fig15": _fig15,
+    "mblue.overall": _overall,
+    "mblue.sync": _sync,
+}
+BY_ANATOMY = {
+    "mblue.eq1": _eq1,
+    "mblue.reorder": _reorder,
+    "mblue.perhost": _perhost,
+    "mblue.local": _local,
+}
 
 
 def read(found: Evidence) -> list[Claim]:
     """Those that depend on an interpretation, under one."""
-    return [of(found) for of in BY_EVIDENCE]
+    return [of(found) for of in BY_EVIDENCE.values()]
 
 
 def alone(anatomy: Anatomy) -> list[Claim]:
     """Those on the moving host alone."""
-    return [_eq1(anatomy), _reorder(anatomy), _perhost(anatomy), _local(anatomy)]
+    return [of(anatomy) for of in BY_ANATOMY.values()]
+
+
+def every(anatomy: Anatomy, found: Evidence) -> dict[str, Callable[[], Claim]]:
+    """All claims, each to be decided alone."""
+    of_anatomy = {name: partial(of, anatomy) for name, of in BY_ANATOMY.items()}
+    return {**of_anatomy, **{name: partial(of, found) for name, of in BY_EVIDENCE.items()}}
 
 
 def decide(anatomy: Anatomy, found: Evidence) -> list[Claim]:
     """All claims."""
-    return alone(anatomy) + read(found)
+    return [of() for of in every(anatomy, found).values()]

@@ -12,11 +12,13 @@ from roamlab.papers.mblue.experiments import (
     QUEUES,
     Interpretation,
 )
+from roamlab.papers.records import queue_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roamlab.papers.mblue.measures import ManyFlows, OneHandoff, Outage, ThreeHandoffs, Transfer
+    from roamlab.papers.records import QueueTrace
     from roamlab.papers.runs import Batch
     from roamlab.records.results import Results
     from roamlab.scenarios.scenario import Scenario
@@ -62,6 +64,16 @@ def one_handoff(
         {queue: (experiments.one_handoff(queue, interpretation), runs) for queue in QUEUES},
         measures.one_handoff,
     )
+
+
+def traces(batch: Batch) -> dict[str, dict[str, list[QueueTrace]]]:
+    """The new base station's queue in run 0 under each discipline: with "one" handoff and with "three"."""
+    take = partial(queue_trace, queue=measures.AIR)
+    makers = {"one": experiments.one_handoff, "three": experiments.three_handoffs}
+    return {
+        number: batch.each({queue: (make(queue), 1) for queue in QUEUES}, take)
+        for number, make in makers.items()
+    }
 
 
 def few_runs(runs: int) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from roamlab.base.figures import BLUE, GREEN, ORANGE, SKY, VERMILION, label, new_figure
 from roamlab.papers.deciding import each
-from roamlab.papers.drawing import TIME, band, bars, draw_all, longest, mark, name_ends, panel, saved
+from roamlab.papers.drawing import TIME, band, bars, longest, mark, name_ends, panel, saved
 from roamlab.papers.mblue import claims, measures
 from roamlab.papers.mblue.experiments import HANDOFF_S, QUEUES, THRESHOLD_PKTS, VISITS_S
 from roamlab.papers.texts import texts
@@ -22,10 +22,11 @@ from roamlab.showing.report import Handover, handover
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from roamlab.base.figures import SavedFigure
+    from roamlab.papers.deciding import Pick
     from roamlab.papers.mblue.evidence import Evidence
     from roamlab.papers.records import QueueTrace
     from roamlab.records.results import Results
@@ -34,18 +35,20 @@ if TYPE_CHECKING:
 PAPER_QUEUES = ("red", "blue", "mblue")
 
 
-def draw(evidence: Evidence, traces: dict[str, dict[str, QueueTrace]], folder: Path) -> list[SavedFigure]:
+def drawings(
+    evidence: Evidence, traces: dict[str, dict[str, list[QueueTrace]]], folder: Path
+) -> dict[str, Callable[[], SavedFigure]]:
     """All figures. `traces` holds, for "one" and "three" handoffs, the queue of run 0 under each discipline."""
-    return draw_all(
-        [
-            partial(_queues, traces["one"], (9.5, 13.0), (HANDOFF_S,), folder, "fig11"),
-            partial(_received, evidence, folder),
-            partial(_queues, traces["three"], (0.0, 40.0), VISITS_S, folder, "fig13"),
-            partial(_throughput, evidence, folder),
-            partial(_probability, traces["three"]["mblue"], folder),
-            partial(_synchronisation, evidence, folder),
-        ]
-    )
+    one, three = traces["one"], traces["three"]
+    return {
+        "fig11": partial(_queues, one, (9.5, 13.0), (HANDOFF_S,), folder, "fig11"),
+        "fig12": partial(_received, evidence, folder),
+        "fig13": partial(_queues, three, (0.0, 40.0), VISITS_S, folder, "fig13"),
+        "fig14": partial(_throughput, evidence, folder),
+        "fig15": partial(_probability, three, folder),
+        "sync": partial(_synchronisation, evidence, folder),
+        "overall": partial(_overall, evidence, folder),
+    }
 
 
 def signalling(results: Results, folder: Path) -> Handover:
@@ -54,7 +57,7 @@ def signalling(results: Results, folder: Path) -> Handover:
 
 
 def _queues(
-    traces: dict[str, QueueTrace],
+    traces: dict[str, list[QueueTrace]],
     span: tuple[float, float],
     handoffs: Sequence[float],
     folder: Path,
@@ -62,7 +65,7 @@ def _queues(
 ) -> SavedFigure:
     with new_figure(rows=len(PAPER_QUEUES)) as (figure, axes):
         for axis, queue in zip(axes, PAPER_QUEUES, strict=True):
-            trace = traces[queue].within(*span)
+            trace = traces[queue][0].within(*span)
             times, packets = longest(trace.times, trace.packets, 0.02 if span[1] - span[0] > 10 else 0.0)
             axis.step(times, packets, where="post", linestyle="-", color=BLUE, linewidth=0.8)
             if queue == "red":
@@ -123,7 +126,8 @@ def _throughput(evidence: Evidence, folder: Path) -> SavedFigure:
         return saved("mblue", figure, folder, "fig14", runs=runs)
 
 
-def _probability(trace: QueueTrace, folder: Path) -> SavedFigure:
+def _probability(traces: dict[str, list[QueueTrace]], folder: Path) -> SavedFigure:
+    (trace,) = traces["mblue"]
     with new_figure() as (figure, (axis,)):
         axis.step(trace.times, trace.probability, where="post", rasterized=True)
         mark(axis, VISITS_S)
@@ -131,6 +135,35 @@ def _probability(trace: QueueTrace, folder: Path) -> SavedFigure:
         axis.set_ylim(bottom=0.0)
         label(axis, TIME, ("drop probability P_m of MBLUE", "1"))
         return saved("mblue", figure, folder, "fig15")
+
+
+def _overall(evidence: Evidence, folder: Path) -> SavedFigure:
+    panels: tuple[tuple[tuple[str, str], dict[str, Pick]], ...] = (
+        (
+            ("goodput", "kbit/s"),
+            {
+                "moving host": lambda run: run.goodput_bps / 1e3,
+                "residents": lambda run: run.residents_bps / 1e3,
+                "all": lambda run: (run.goodput_bps + run.residents_bps) / 1e3,
+            },
+        ),
+        (("lost at handoffs", "pkt"), {"moving host": "lost_moving", "residents": "lost_residents"}),
+    )
+    places = range(len(QUEUES))
+    with new_figure(rows=2) as (figure, axes):
+        for axis, (what, picks) in zip(axes, panels, strict=True):
+            for (name, pick), shift, colour in zip(
+                picks.items(), (-0.27, 0.0, 0.27), (SKY, ORANGE, GREEN), strict=False
+            ):
+                means = [student(each(evidence.three[queue], pick)) for queue in QUEUES]
+                bars(axis, [at + shift for at in places], means, 0.27, colour, name)
+            axis.margins(y=0.3)
+            axis.set_ylim(bottom=0.0)
+            axis.set_xticks(places, [claims.NAMES[queue] for queue in QUEUES])
+            label(axis, ("queue of the new base station", "1"), what)
+            axis.label_outer()
+        axes[0].legend(loc="upper left", ncols=3)
+        return saved("mblue", figure, folder, "overall", runs=len(evidence.three["mblue"]))
 
 
 def _synchronisation(evidence: Evidence, folder: Path) -> SavedFigure:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.papers.reporting import mean, mean_cell, report, table_of
+from roamlab.papers.reporting import Parts, mean, mean_cell, report, table_of
 from roamlab.papers.ripple import claims, evidence, experiments, explanations, figures
 from roamlab.papers.ripple.claims import NAMES
 from roamlab.papers.ripple.experiments import (
@@ -52,19 +52,23 @@ def reproduce(session: Session) -> Report:
     default = evidence.evidence(batch, DEFAULT, session.runs)
     rfc = evidence.evidence(batch, RFC, few)
     named = evidence.named(batch, few)
-    effects = explanations.gather(batch, session.runs)
-    batch.make(session.store, session.threads)
+    why = [name for name in explanations.NAMES_OF_EFFECTS if session.draws(f"why-{name}")]
+    effects = explanations.gather(batch, session.runs, why)
+    session.make(batch)
     explained = explanations.explain(effects, session.store, session.threads)
-    decided = [claims.blocks(named), *claims.read(default)]
-    tables = {
-        "points": _points(default),
-        "peak": _peak(default),
-        "named": _named(default, named),
-        "explained": _explained(explained),
-        "causes": _causes(explained),
+    decided = {
+        "ripple.blocks": partial(claims.blocks, named),
+        **{name: partial(of, default) for name, of in claims.OF_INTERPRETATION.items()},
     }
-    drawn = figures.draw(default, rfc, named, explained, session.figures)
-    return report("ripple", session, decided, tables, drawn, few, DEFAULT)
+    tables = {
+        "points": partial(_points, default),
+        "peak": partial(_peak, default),
+        "named": partial(_named, default, named),
+    }
+    if explained:
+        tables |= {"explained": partial(_explained, explained), "causes": partial(_causes, explained)}
+    drawings = figures.drawings(default, rfc, named, explained, session.figures)
+    return report("ripple", session, batch, Parts(decided, tables, drawings), few, DEFAULT)
 
 
 def _points(found: Evidence) -> Table:

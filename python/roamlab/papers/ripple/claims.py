@@ -268,7 +268,7 @@ def _tahoe_window(found: Evidence) -> Claim:
         """Tahoe minus Reno, one row for each point and one column for each run."""
         return np.array([of("tahoe", *point) - of("reno", *point) for point in points])
 
-    wider = apart(lambda *case: np.array(found.windows[case]))
+    wider = apart(lambda *case: np.array([*found.windows[case]]))
     faster = apart(partial(throughput, found))
     followed = [correlation(*of_run) for of_run in zip(wider.T, faster.T, strict=True)]
     where = "mechanisms and overlaps of 100 to 500 ms"
@@ -350,26 +350,26 @@ def blocks(named: dict[Case, list[Run]]) -> Claim:
     return claim("ripple.blocks", measures)
 
 
-OF_INTERPRETATION = (
-    _high,
-    _flat,
-    _low_timeouts,
-    _low_same,
-    _low_throughput,
-    _dip,
-    _dip_buffer,
-    _order,
-    _rise,
-    _reno,
-    _tahoe,
-    _tahoe_window,
-    _fewer,
-    _proactive,
-    _overlap,
-)
+OF_INTERPRETATION = {
+    "ripple.fig3.high": _high,
+    "ripple.fig4.flat": _flat,
+    "ripple.fig4.low": _low_timeouts,
+    "ripple.low.same": _low_same,
+    "ripple.fig3.low": _low_throughput,
+    "ripple.dip": _dip,
+    "ripple.dip.buffer": _dip_buffer,
+    "ripple.fig5.order": _order,
+    "ripple.fig5.rise": _rise,
+    "ripple.reno": _reno,
+    "ripple.tahoe": _tahoe,
+    "ripple.tahoe.window": _tahoe_window,
+    "ripple.fewer": _fewer,
+    "ripple.proactive": _proactive,
+    "ripple.overlap": _overlap,
+}
 """The claims that depend on an interpretation."""
 
 
 def read(found: Evidence) -> list[Claim]:
     """Those that depend on an interpretation, under one."""
-    return [decide(found) for decide in OF_INTERPRETATION]
+    return [decide(found) for decide in OF_INTERPRETATION.values()]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
+from operator import eq, gt, lt
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from roamlab.papers.ripple import experiments, measures
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from roamlab.papers.ripple.measures import Run
     from roamlab.papers.runs import Batch
     from roamlab.records.results import Results
+    from roamlab.scenarios.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -43,33 +45,22 @@ class Evidence:
     interpretation: Interpretation
     still: dict[str, list[Run]]
     """By TCP: the host stays where it is."""
-    parts: tuple[dict[Case, list[Run]], ...]
-    """Parts of `moved`, once the runs are made."""
+    moved: dict[Case, list[Run]]
+    """By TCP, mechanism and delay of layer 2 in ms."""
     handovers: int = HANDOVERS
     """Of each run."""
-    window_parts: tuple[dict[Case, list[float]], ...] = ()
-    """Parts of `windows`."""
-
-    @cached_property
-    def moved(self) -> dict[Case, list[Run]]:
-        """By TCP, mechanism and delay of layer 2 in ms."""
-        return {case: [run for part in self.parts for run in part[case]] for case in self.parts[0]}
-
-    @cached_property
-    def windows(self) -> dict[Case, list[float]]:
-        """Of `WINDOW_TCPS` in overlaps the mean window in segments, by the same."""
-        parts = self.window_parts
-        return {case: [mean for part in parts for mean in part[case]] for case in parts[0]}
+    windows: dict[Case, list[float]] = field(default_factory=dict)
+    """Of `WINDOW_TCPS` in overlaps the mean window in segments, by the same."""
 
     @property
     def hard_ms(self) -> list[int]:
         """Delays of hard handovers that were run, the longest gap first."""
-        return sorted({delay for _, _, delay in self.parts[0] if delay <= 0})
+        return sorted({delay for _, _, delay in self.moved if delay <= 0})
 
     @property
     def soft_ms(self) -> list[int]:
         """Overlaps that were run, and 0."""
-        return sorted({delay for _, _, delay in self.parts[0] if delay >= 0})
+        return sorted({delay for _, _, delay in self.moved if delay >= 0})
 
     @property
     def long_ms(self) -> list[int]:
@@ -128,28 +119,27 @@ def of_cases(
     take_window = partial(measures.mean_window, largest=interpretation.window_pkts, span_s=span_s)
     still = {tcp: (experiments.still(tcp, interpretation, handovers), runs) for tcp, _, _ in cases}
 
-    def part(
-        of: Sequence[Case], measure: Callable[[Results], T], numbers: int | range, walk: int = 0
-    ) -> dict[Case, list[T]]:
-        wanted = {
-            case: (experiments.handovers(*case, interpretation, walk, handovers), numbers) for case in of
-        }
-        return batch.each(wanted, measure)
+    def each(of: Sequence[Case], measure: Callable[[Results], T]) -> dict[Case, list[T]]:
+        found: dict[Case, list[T]] = {}
+        for side in (partial(gt, 0), partial(eq, 0), partial(lt, 0)):
+            wanted = {
+                case: (_scenario(case, interpretation, handovers), runs) for case in of if side(case[2])
+            }
+            found |= batch.each(wanted, measure)
+        return {case: found[case] for case in of}
 
-    def parts(of: Sequence[Case], measure: Callable[[Results], T]) -> tuple[dict[Case, list[T]], ...]:
-        walks = range(runs) if isinstance(runs, int) else runs
-        if interpretation.moves == RANDOM_TIMES:
-            return tuple(part(of, measure, range(walk, walk + 1), walk) for walk in walks)
-        return (part(of, measure, runs),)
-
-    moved = parts(cases, take)
     return Evidence(
-        interpretation,
-        batch.each(still, take),
-        moved,
-        handovers,
-        parts(windows, take_window) if windows else (),
+        interpretation, batch.each(still, take), each(cases, take), handovers, each(windows, take_window)
     )
+
+
+def _scenario(
+    case: Case, interpretation: Interpretation, handovers: int
+) -> Scenario | Callable[[int], Scenario]:
+    """Of each run where moves are at random times."""
+    if interpretation.moves == RANDOM_TIMES:
+        return lambda run: experiments.handovers(*case, interpretation, run, handovers)
+    return experiments.handovers(*case, interpretation, 0, handovers)
 
 
 def named(

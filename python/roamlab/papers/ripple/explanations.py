@@ -23,7 +23,7 @@ from roamlab.papers.runs import Batch
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from roamlab.papers.ripple.claims import Values
     from roamlab.papers.ripple.evidence import Case, Evidence
@@ -92,13 +92,14 @@ def _effect(entry: dict[str, Any]) -> Effect:
 
 _DATA = Path(__file__).with_name("effects.toml")
 EFFECTS = tuple(map(_effect, tomllib.loads(_DATA.read_text(encoding="utf-8"))["effect"]))
+NAMES_OF_EFFECTS = tuple(effect.name for effect in EFFECTS)
 
 Gathered: TypeAlias = "dict[str, dict[str, Evidence]]"
 """By effect, and by what is taken away ("": nothing)."""
 
 
-def gather(batch: Batch, runs: int) -> Gathered:
-    """Asks for the runs of all effects, with their causes and without."""
+def gather(batch: Batch, runs: int, names: Collection[str] = NAMES_OF_EFFECTS) -> Gathered:
+    """Asks for the runs of the effects of these names, with their causes and without."""
     few = evidence.few_runs(runs)
     return {
         effect.name: {
@@ -106,6 +107,7 @@ def gather(batch: Batch, runs: int) -> Gathered:
             for taken, interpretation in effect.interpretations.items()
         }
         for effect in EFFECTS
+        if effect.name in names
     }
 
 
@@ -143,7 +145,8 @@ def explain(gathered: Gathered, store: Path, threads: int) -> list[Explained]:
     record = {"deliveries": True, "packets": True, "tcp": True, "queues": []}
     asked: list[tuple[Effect, dict[str, Evidence], int, dict[int, list[Handover]]]] = []
     for effect in EFFECTS:
-        found = gathered[effect.name]
+        if (found := gathered.get(effect.name)) is None:
+            continue
         effects = values(effect, effect.median_of, found[""])
         run = int(np.argsort(effects, kind="stable")[(effects.size - 1) // 2])
         wanted: dict[int, list[Handover]] = {}

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from roamlab.base.figures import COLOURS, new_figure
-from roamlab.papers.drawing import draw_all, errorbars, panel, saved
+from roamlab.papers.drawing import errorbars, panel, saved
 from roamlab.papers.ripple import claims
 from roamlab.papers.ripple.claims import NAMES
 from roamlab.papers.ripple.diagrams import diagram
 from roamlab.papers.ripple.evidence import NAMED_MS, NAMED_TCPS
 from roamlab.papers.ripple.experiments import DELAYS_MS, HANDOVERS, HARD_MS, MECHANISMS, NAMED, SOFT_MS, TCPS
+from roamlab.papers.ripple.explanations import EFFECTS
+from roamlab.papers.runs import NotMade
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
@@ -46,23 +48,28 @@ _ABOUT_NAMED = tuple(
 )
 
 
-def draw(
+def drawings(
     default: Evidence, rfc: Evidence, named: Named, explained: Sequence[Explained], folder: Path
-) -> list[SavedFigure]:
-    """All figures; `named`: the map of named protocols."""
-    return draw_all(
-        [
-            partial(_figure, 3, default, claims.throughput, HARD_MS, folder),
-            partial(_figure, 4, default, claims.timeouts, HARD_MS, folder),
-            partial(_figure, 5, default, claims.throughput, SOFT_MS, folder),
-            partial(_figure, 6, default, claims.timeouts, SOFT_MS, folder),
-            partial(_profiles, "throughput", default, rfc, claims.throughput, folder),
-            partial(_profiles, "timeouts", default, rfc, claims.timeouts, folder),
-            partial(_map, "throughput", default, named, folder),
-            partial(_map, "timeouts", default, named, folder),
-            *(partial(diagram, of, folder) for of in explained),
-        ]
-    )
+) -> dict[str, Callable[[], SavedFigure]]:
+    """All figures; `named`: the map of named protocols. Those of effects that are not explained raise `NotMade`."""
+    return {
+        "fig3": partial(_figure, 3, default, claims.throughput, HARD_MS, folder),
+        "fig4": partial(_figure, 4, default, claims.timeouts, HARD_MS, folder),
+        "fig5": partial(_figure, 5, default, claims.throughput, SOFT_MS, folder),
+        "fig6": partial(_figure, 6, default, claims.timeouts, SOFT_MS, folder),
+        "rfc-throughput": partial(_profiles, "throughput", default, rfc, claims.throughput, folder),
+        "rfc-timeouts": partial(_profiles, "timeouts", default, rfc, claims.timeouts, folder),
+        "named-throughput": partial(_map, "throughput", default, named, folder),
+        "named-timeouts": partial(_map, "timeouts", default, named, folder),
+        **{f"why-{of.name}": partial(_why, explained, of.name, folder) for of in EFFECTS},
+    }
+
+
+def _why(explained: Sequence[Explained], name: str, folder: Path) -> SavedFigure:
+    for of in explained:
+        if of.effect.name == name:
+            return diagram(of, folder)
+    raise NotMade(f"the effect {name} was not explained")
 
 
 def _line(
