@@ -234,8 +234,8 @@ long_table! {
         reorderings: u32,
         /// bytes that the application has written and that were never sent (`tcpi_notsent_bytes`)
         unsent_bytes: u32,
-        /// pacing rate; 2^64 - 1 without pacing (`tcpi_pacing_rate`)
-        pacing_bps: u64,
+        /// pacing rate; -1: without pacing (`tcpi_pacing_rate`)
+        pacing_bps: i64,
         /// the latest delivery rate (`tcpi_delivery_rate`)
         delivery_bps: u64,
         /// the shortest round-trip time (`tcpi_min_rtt`)

@@ -180,8 +180,7 @@ class Playground {
     try {
       const made = await this.runner.ask({ ask: "run", ...this.state }, { progress: (share) => this.busy(share) });
       this.show(made, asked);
-      // A control that has moved since stays where it is.
-      if (touched === this.touched) await this.offerControls(asked);
+      await this.offerControls(asked, touched);
       this.took(at, made);
     } catch (error) {
       if (!error.outdated) this.refuse(error);
@@ -206,12 +205,15 @@ class Playground {
   }
 
   /** The controls that the scenario takes: a slider whose next stop would be an error is none. */
-  async offerControls(asked) {
+  async offerControls(asked, touched) {
+    // A control that has moved since stays where it is, also if it moves while the engine answers.
+    const isMoved = () => touched !== this.touched;
+    if (isMoved()) return;
     const controls = controlsOf(this.echo, this.schema);
     const { text, files } = this.state;
     const choices = controls.map((control) => (control.unit ? changesOf(control, nextStop(control)) : []));
     const { fits } = await this.runner.ask({ ask: "fits", text, files, choices }, { first: true });
-    if (asked === this.run) this.controls.show(controls.filter((_, place) => fits[place]));
+    if (asked === this.run && !isMoved()) this.controls.show(controls.filter((_, place) => fits[place]));
   }
 
   show({ facts, tables, echo, warnings }, asked) {

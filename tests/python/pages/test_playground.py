@@ -175,6 +175,22 @@ def test_a_run_that_is_never_shown_hands_its_comparison_on(browser: Browser) -> 
         assert re.search(r"\([+\u2212][\d.]+\)", page.inner_text("#figures"))
 
 
+def test_a_control_that_moves_while_the_engine_answers_stays_where_it_is(browser: Browser) -> None:
+    """The controls of the run before come when a slider has moved and its value is not yet in the text."""
+    with shown(browser, PAGE) as page:
+        settled(page)
+        kept = page.evaluate("""async () => {
+            const slider = document.querySelector('[aria-label="Move: buffer"]');
+            const offered = playground.offerControls(playground.run, playground.touched);
+            slider.value = String(Number(slider.value) + 1);
+            slider.dispatchEvent(new Event('input'));
+            const moved = slider.getAttribute('aria-valuetext');
+            await offered;
+            return [moved, slider.getAttribute('aria-valuetext')];
+        }""")
+        assert kept[0] == kept[1] != "4 pkt"
+
+
 def test_remedies_are_tried_and_used(browser: Browser) -> None:
     """The page finds what the command line does: a larger buffer; its text then has it, and the stall is gone."""
     (told,) = explaining.explain(

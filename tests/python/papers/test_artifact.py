@@ -52,6 +52,6 @@ def test_a_page_has_its_appendix(paper: str) -> None:
     data = artifact_rows.recorded(paper)
     stands = artifact_rows.between(artifact_rows.folder(paper) / "README.md")
     assert stands == artifact_rows.text(paper, data), (
-        "write it with `python tests/python/shared/artifact_rows.py`"
+        "write it with `python tests/python/shared/rows/artifact_rows.py`"
     )
     assert set(data["claims"]) == set(reproducing.claim_ids(paper))

@@ -315,13 +315,13 @@ def test_records_shipped_are_what_searches_write() -> None:
 @pytest.mark.parametrize("page", space_rows.PAGES, ids=lambda page: page.parent.name)
 def test_a_page_has_what_the_record_has(page: Path) -> None:
     stands, found = space_rows.of_page(page)
-    assert stands == found, "write it with `python tests/python/shared/space_rows.py`"
+    assert stands == found, "write it with `python tests/python/shared/rows/space_rows.py`"
 
 
 @pytest.mark.parametrize("page", space_rows.FIT_PAGES, ids=lambda page: page.parent.name)
 def test_a_page_has_the_setting_of_the_record(page: Path) -> None:
     found, expected = space_rows.fit_of_page(page)
-    assert found == expected, "write it with `python tests/python/shared/space_rows.py`"
+    assert found == expected, "write it with `python tests/python/shared/rows/space_rows.py`"
 
 
 def test_data_files_are_toml() -> None:

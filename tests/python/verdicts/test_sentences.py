@@ -163,7 +163,7 @@ def test_each_quotation_is_in_the_paper(paper: str) -> None:
 @pytest.mark.parametrize("page", sentence_rows.PAGES, ids=lambda page: page.parent.name)
 def test_a_page_has_the_table(page: Path) -> None:
     stands, made = sentence_rows.of_page(page)
-    assert stands == made, "write it with `python tests/python/shared/sentence_rows.py`"
+    assert stands == made, "write it with `python tests/python/shared/rows/sentence_rows.py`"
 
 
 def test_rows_are_markdown() -> None:

@@ -73,7 +73,7 @@ fn counters(info: &[u8]) -> TcpInfoRow {
         duplicate_pkts: word(216),
         reorderings: word(220),
         unsent_bytes: word(144),
-        pacing_bps: long(104).saturating_mul(8),
+        pacing_bps: i64::try_from(long(104)).map_or(-1, |rate| rate.saturating_mul(8)),
         delivery_bps: long(160).saturating_mul(8),
         min_rtt_ns: u64::from(word(148)) * 1000,
         receiver_limited_ns: long(176).saturating_mul(1000),

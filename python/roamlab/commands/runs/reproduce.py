@@ -120,25 +120,30 @@ def command(
         print_json({"report": page} | {name: json.loads(text) for name, text in texts.items()})
         return
     if mode == "claims":
-        if found.claims:
-            _tell(found.claims)
-            say("Under which other interpretations of the paper each claim holds: see the report.")
-        if figure:
-            for drawn in (out / "figures").glob("*.svg"):
-                say(f"figure: {shown(drawn)}")
+        _tell(found.claims)
+        _name_figures(out if figure else None)
     else:
         say(summary)
     say(f"report: {page}")
 
 
 def _tell(found: Sequence[Claim]) -> None:
-    """The claims on the terminal."""
+    """The claims on the terminal, if there are any."""
     from roamlab.statistics import claims
 
+    if not found:
+        return
     console().print(*claims.terminal_tables(found))
     if remarks := claims.remarks(found):
         say(remarks)
     say(f"{claims.tally(found)}.")
+    say("Under which other interpretations of the paper each claim holds: see the report.")
+
+
+def _name_figures(out: Path | None) -> None:
+    """The files of a figure that was asked for."""
+    for drawn in (out / "figures").glob("*.svg") if out else ():
+        say(f"figure: {shown(drawn)}")
 
 
 def _check_paper(paper: str) -> None:

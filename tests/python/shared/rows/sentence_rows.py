@@ -1,6 +1,6 @@
 """The tables "what the text says" of the papers' pages, written from the packages' `sentences.toml`.
 
-    python tests/python/shared/sentence_rows.py
+    python tests/python/shared/rows/sentence_rows.py
 
 puts them between the marks on the pages. Needs the package.
 """

@@ -1,6 +1,6 @@
 """The artifact appendix of each paper's page, written from the package's `artifact.json`.
 
-    python tests/python/shared/artifact_rows.py --measure PAPER
+    python tests/python/shared/rows/artifact_rows.py --measure PAPER
 
 reproduces the paper into an empty folder and measures time, memory, space and, for each claim, the runs that it needs
 alone; without `--measure PAPER` only the pages are written. Needs the package, an idle machine and Linux.
@@ -35,7 +35,7 @@ How to evaluate this reproduction. `roamlab reproduce PAPER --claim ID` makes on
 `roamlab reproduce PAPER --figure N` only those of that figure. Each writes its own folder below `out/`. A claim is
 reproduced if its verdict is the expected one. With this engine build each number is the same to the last digit. The
 tolerance is for as many other runs: their mean differs by more in 5 of 100 cases. `roamlab reproduce PAPER --blocks 20`
-makes such runs. The tables are written by `python tests/python/shared/artifact_rows.py`.
+makes such runs. The tables are written by `python tests/python/shared/rows/artifact_rows.py`.
 
 """
 COMMAND = Path(sys.executable).with_name("roamlab")

@@ -1,6 +1,6 @@
 """The table of verdicts on a paper's page, written from the `claims.json` of a reproduction.
 
-    python tests/python/shared/verdict_rows.py PAPER out/PAPER/claims.json
+    python tests/python/shared/rows/verdict_rows.py PAPER out/PAPER/claims.json
 
 puts it between the marks on the page. Needs the package.
 """

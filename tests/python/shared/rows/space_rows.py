@@ -2,7 +2,7 @@
 
 The table over the whole space is of `explored.json`, the section on one setting for all results of `fit.json`.
 
-    python tests/python/shared/space_rows.py
+    python tests/python/shared/rows/space_rows.py
 
 puts them there again, a new section before "## The paper's sentences". Needs the package.
 """
