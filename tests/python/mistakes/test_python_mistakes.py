@@ -502,7 +502,7 @@ def test_a_measure_of_something_else_is_refused(code: str, said: str, runs: rl.R
         "app": {"kind": "cbr", "rate": "8 kbit/s", "packet": "100 B"},
     }
     base = names["base"].set("flows", [*names["base"].to_dict()["flows"], beat])
-    names |= {
+    names = names | {
         "ThreadPoolExecutor": ThreadPoolExecutor,
         "metrics": metrics,
         "experience": experience,
