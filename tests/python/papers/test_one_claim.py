@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import COMMAND, reproduced
+from conftest import COMMAND, of_today, reproduced
 from roamlab import papers
 from roamlab.papers import Part, Session, reproducing, runs
 from roamlab.papers.deciding import each
@@ -50,7 +50,7 @@ def _check_tables(part: Path, whole: Path) -> None:
         assert rows == expected or (path.stem in ("explained", "causes") and set(rows) <= set(expected)), path
 
 
-@pytest.mark.parametrize("whole", papers.names(), indirect=True)
+@pytest.mark.parametrize("whole", of_today(papers.names(), 5), indirect=True)
 def test_each_claim_alone_has_the_numbers_of_the_whole(
     whole: Path, papers_store: Path, tmp_path: Path
 ) -> None:
@@ -72,7 +72,7 @@ def test_each_claim_alone_has_the_numbers_of_the_whole(
     assert kept[tmp_path / "store"] < kept[papers_store], "all runs were made for one claim"
 
 
-@pytest.mark.parametrize("whole", papers.names(), indirect=True)
+@pytest.mark.parametrize("whole", of_today(papers.names(), 5), indirect=True)
 def test_a_figure_alone_is_that_of_the_whole(whole: Path, papers_store: Path, tmp_path: Path) -> None:
     paper = whole.name
     for figure in FIGURES[paper]:
