@@ -1,7 +1,7 @@
 """The engine, compiled. Everything here is text and arrays; the package around it gives them meaning."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, final
 
 import numpy as np
 
@@ -27,6 +27,7 @@ class SimulationError(Exception):
 class MemoryLimitError(SimulationError):
     """A run would have taken more memory than it may: which table has grown, and what to write. There is no result."""
 
+@final
 class Analysis:
     """The analysis of one run. `source` is a `roamlab.records.analysis.Source`; tables that were read are kept.
 
