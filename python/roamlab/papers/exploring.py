@@ -56,16 +56,15 @@ ROUNDS = 3
 """Turns by several values that get fresh runs, of each claim that no single value turns, until one is confirmed."""
 
 
-def planned(space: Space[Any], session: Session, settings: int) -> dict[str, int]:
+def planned(decider: Decider, settings: int) -> dict[str, int]:
     """The budget of a search of this number of settings, before it begins."""
+    space = decider.space
     singles = [permits(space.axes, setting) for setting in alone(space.axes)[1:]]
     return {
         "settings": settings,
         "of these single values": sum(singles),
         "single values that the text rules out": len(singles) - sum(singles),
-        "runs under the default": len(
-            Decider(space, session.store, session.threads, session.runs).of_default
-        ),
+        "runs under the default": len(decider.of_default),
         "runs under a single value": space.confirm,
         "runs under another setting": space.runs,
         "single values with fresh runs at most": sum(singles),
@@ -76,14 +75,12 @@ def planned(space: Space[Any], session: Session, settings: int) -> dict[str, int
     }
 
 
-def search(
-    space: Space[Any], session: Session, budget: int
-) -> tuple[Explored, dict[str, dict[Setting, Confirmed]]]:
+def search(decider: Decider, budget: int) -> tuple[Explored, dict[str, dict[Setting, Confirmed]]]:
     """Explore a paper's space; runs that the store has are not made again. Then fresh runs at each turn.
 
     These are at every single value that turned a claim, and then at the smallest change of each claim that has none.
     """
-    decider = Decider(space, session.store, session.threads, session.runs)
+    space = decider.space
     runs, closer, *_ = decider.blocks
     (steering,) = decider.claims([decider.default], runs, space.ask)
     names = {claim.id for claim in steering}
@@ -112,8 +109,8 @@ def _confirm(
     """Fresh runs at turns. Where they do not confirm one, theirs is what the setting gave."""
     confirmed: dict[str, dict[Setting, Confirmed]] = {name: {} for name in found.claims}
 
-    def anew(wanted: Mapping[Setting, Sequence[str]]) -> None:
-        for setting, name, again in _anew(decider, wanted, steering):
+    def repeat(wanted: Mapping[Setting, Sequence[str]]) -> None:
+        for setting, name, again in _repeated(decider, wanted, steering):
             confirmed[name][setting] = again[1]
             if again[1].verdict != found.tried[setting][name].verdict:
                 found.tried[setting][name] = again[0]
@@ -126,7 +123,7 @@ def _confirm(
         ]
 
     singles = [setting for setting in alone(found.axes)[1:] if setting in found.tried]
-    anew({setting: names for setting in singles if (names := turns(setting))})
+    repeat({setting: names for setting in singles if (names := turns(setting))})
     for _ in range(ROUNDS):
         found = replace(found, claims=judge(found.axes, found.tried, found.drawn))
         open_: dict[Setting, list[str]] = {}
@@ -135,11 +132,11 @@ def _confirm(
                 open_.setdefault(robust.turning, []).append(name)
         if not open_:
             break
-        anew(open_)
+        repeat(open_)
     return replace(found, claims=judge(found.axes, found.tried, found.drawn)), confirmed
 
 
-def _anew(
+def _repeated(
     decider: Decider, wanted: Mapping[Setting, Sequence[str]], steering: set[str]
 ) -> list[tuple[Setting, str, tuple[Outcome, Confirmed]]]:
     """Results of fresh runs of claims, each under a setting."""
@@ -178,14 +175,13 @@ def line(space: Space[Any], robust: Robustness, confirmed: Mapping[str, Mapping[
 
 def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, dict[str, Any], dict[str, Any]]:
     """Explore, fit, and write the result: as a page, and as the data of either."""
-    plan = planned(space, session, budget)
+    decider = Decider(space, session.store, session.threads, session.runs)
+    plan = planned(decider, budget)
     say(f"budget: {', '.join(f'{what} {count}' for what, count in plan.items())}", err=True)
-    found, confirmed = search(space, session, budget)
+    found, confirmed = search(decider, budget)
     by = _made(space, session)
     data = by | {"budget": plan} | _data(space, found, confirmed)
-    fitted = fitting.fit(
-        Decider(space, session.store, session.threads, session.runs), found, round(budget * FURTHER)
-    )
+    fitted = fitting.fit(decider, found, round(budget * FURTHER))
     page = search_report(
         space,
         session,

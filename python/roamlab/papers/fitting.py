@@ -60,8 +60,8 @@ def fit(decider: Decider, explored: Explored, budget: int) -> Fit:
     """Continue a search where most results hold together, and examine the best setting with fresh runs.
 
     The claims that do not steer a search are decided in the best few. The setting is chosen from the runs of the search
-    and of the closer look. What is reported of it comes from runs
-    that neither had. It has no value that the text rules out.
+    and of the closer look. What is reported of it comes from runs that neither had. It has no value that the text rules
+    out.
     """
     space, default = decider.space, decider.default
     runs, closer, _, fresh = decider.blocks

@@ -81,14 +81,14 @@ def report(paper: str, session: Session, batch: Batch, parts: Parts, few: int, d
         write_csv(table, session.tables / f"{name}.csv")
     ids = {claim.id for claim in made.claims}
     main = [claim for claim in made.claims if claim.id in of.main] or made.claims[:1]
-    names = [figure.name for figure in made.figures] + [each.chart.name for each in made.handovers]
+    drawn = [figure.name for figure in made.figures]
+    names = [*drawn, *(each.chart.name for each in made.handovers)]
     shows = {
         claim: tuple(figure for figure in figures if figure in names)
         for claim, figures in of.shows.items()
         if claim in ids
     }
     said = headline(main, abstract=session.part is None) if main else f"{of.title}: {', '.join(names)}"
-    drawn = [figure.name for figure in made.figures]
     return Report(
         title=of.title,
         paper=of.paper,

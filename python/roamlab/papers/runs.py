@@ -182,10 +182,7 @@ class Batch:
 
     def behaviour(self, threads: int) -> str:
         """One number for what the engine gives in these runs: a hash of all columns that the measures read."""
-        read = {
-            job: sorted({column for take, _ in wanted.values() for column in read_by(take)})
-            for job, wanted in self._wanted.items()
-        }
+        read = {job: _columns(take for take, _ in wanted.values()) for job, wanted in self._wanted.items()}
 
         def digest(job: Job, results: Results) -> str:
             found = hashlib.sha256()
@@ -222,12 +219,17 @@ def _make_missing(
             kept.add(key, [(encode(take(results)),)])
 
     def read(job: Job) -> list[str]:
-        return sorted({column for take in missing[job].values() for column in read_by(take)})
+        return _columns(missing[job].values())
 
     loading = Thread(target=_load, daemon=True)
     loading.start()
     measure(list(missing), keep, threads, read)
     loading.join()
+
+
+def _columns(takes: Iterable[Callable[[Results], Any]]) -> list[str]:
+    """The columns that measures read."""
+    return sorted({column for take in takes for column in read_by(take)})
 
 
 def _load() -> None:

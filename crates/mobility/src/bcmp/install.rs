@@ -66,8 +66,7 @@ impl Protocol for Params {
         let together = Arc::new(together);
         let limit = self.paging.as_ref().map(|paging| paging.limit);
         let buffering = limit.map(|limit| Buffering::plain(limit, Keeps::Nothing));
-        let server =
-            self.authentication.as_ref().map(|of| (topology.address(&of.server), of.refused(topology)));
+        let server = self.authentication.as_ref().map(|of| of.addresses(topology));
         for name in &names {
             let at = topology.address(name);
             let role = Anchor::new(at, &together, server.as_ref().map(|(at, _)| *at), &params);

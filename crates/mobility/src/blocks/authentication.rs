@@ -52,11 +52,11 @@ impl Authentication {
         Ok(())
     }
 
-    /// The hosts that it refuses, by their addresses.
-    pub fn refused(&self, topology: &Topology) -> BTreeSet<Addr> {
+    /// The addresses of the server and of the hosts that it refuses.
+    pub fn addresses(&self, topology: &Topology) -> (Addr, BTreeSet<Addr>) {
         let is_refused = |name: &str| self.refuses.iter().any(|pattern| matches(pattern, name));
         let hosts = topology.hosts.iter().filter(|host| is_refused(&host.name));
-        hosts.map(|host| topology.address(&host.name)).collect()
+        (topology.address(&self.server), hosts.map(|host| topology.address(&host.name)).collect())
     }
 }
 

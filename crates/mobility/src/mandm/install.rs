@@ -26,8 +26,7 @@ impl Protocol for Params {
         let Ok(Some(gateway)) = gateway(topology) else { return installed };
         let Ok(tree) = AccessTree::new(topology, gateway) else { return installed };
         let sets = self.trigger.sets(topology);
-        let server =
-            self.authentication.as_ref().map(|of| (topology.address(&of.server), of.refused(topology)));
+        let server = self.authentication.as_ref().map(|of| of.addresses(topology));
         let asks = server.as_ref().map(|(at, _)| *at);
         for (name, parent) in tree.nodes() {
             let (at, parent) = (topology.address(name), parent.map(|parent| topology.address(parent)));

@@ -20,13 +20,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import marked
 from roamlab import _roamlab, papers
 from roamlab.papers import Part, Session, reproducing, runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-BEGIN, END = "<!-- artifact.json -->\n", "<!-- /artifact.json -->\n"
 DATA = "artifact.json"
 SECTION = """
 ## Artifact appendix
@@ -166,11 +166,8 @@ def _tolerance(of: Mapping[str, Any], unit: str) -> str:
 
 
 def between(page: Path) -> str:
-    """Text between the marks of a page. Raises `LookupError` without marks."""
-    found = re.search(f"{BEGIN}(.*?){END}", page.read_text(encoding="utf-8"), re.DOTALL)
-    if found is None:
-        raise LookupError(f"{page}: expected the lines {BEGIN.strip()} and {END.strip()}")
-    return found[1]
+    """The appendix on a page. Raises `LookupError` without marks."""
+    return marked.between(page, DATA)
 
 
 def recorded(paper: str) -> dict[str, Any]:
@@ -188,11 +185,10 @@ def keep(paper: str, data: Mapping[str, Any]) -> None:
 def write(paper: str) -> None:
     """Write the section of the paper's page, at its end if it has none."""
     page = folder(paper) / "README.md"
-    told = page.read_text(encoding="utf-8")
-    if BEGIN not in told:
-        told += SECTION.replace("PAPER", paper) + BEGIN + END
-    begin, end = told.index(BEGIN) + len(BEGIN), told.index(END)
-    page.write_text(told[:begin] + text(paper, recorded(paper)) + told[end:], encoding="utf-8")
+    told, marks = page.read_text(encoding="utf-8"), marked.marks(DATA)
+    if marks[0] not in told:
+        page.write_text(told + SECTION.replace("PAPER", paper) + "".join(marks), encoding="utf-8")
+    marked.put(page, DATA, text(paper, recorded(paper)))
 
 
 def measured() -> list[str]:

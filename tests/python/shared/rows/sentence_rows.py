@@ -7,12 +7,12 @@ puts them between the marks on the pages. Needs the package.
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import marked
 from roamlab import papers
 from roamlab.papers import sentences
 from roamlab.papers.sentences import plain
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from roamlab.papers.sentences import Sentence
 
-BEGIN, END = "<!-- sentences.toml -->\n", "<!-- /sentences.toml -->\n"
+MARK = "sentences.toml"
 PAGES = sorted(path.parent / "README.md" for path in Path(papers.__path__[0]).glob(f"*/{sentences.DATA}"))
 
 
@@ -73,14 +73,9 @@ def _look_up(tables: Any, path: str) -> Any:
 
 def of_page(page: Path) -> tuple[str, str]:
     """Text between the marks of a page, and the text from its data. Raises `LookupError` without marks."""
-    found = re.search(f"{BEGIN}(.*?){END}", page.read_text(encoding="utf-8"), re.DOTALL)
-    if found is None:
-        raise LookupError(f"{page}: expected the lines {BEGIN.strip()} and {END.strip()}")
-    return found[1], rows(sentences.of_paper(page.parent.name))
+    return marked.between(page, MARK), rows(sentences.of_paper(page.parent.name))
 
 
 if __name__ == "__main__":
     for page in PAGES:
-        stands, made = of_page(page)
-        text = page.read_text(encoding="utf-8")
-        page.write_text(text.replace(f"{BEGIN}{stands}{END}", f"{BEGIN}{made}{END}"), encoding="utf-8")
+        marked.put(page, MARK, of_page(page)[1])

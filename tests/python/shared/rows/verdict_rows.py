@@ -8,17 +8,17 @@ puts it between the marks on the page. Needs the package.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import marked
 from roamlab import papers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-BEGIN, END = "<!-- claims.json -->\n", "<!-- /claims.json -->\n"
+MARK = "claims.json"
 HEADINGS = (
     "claim",
     "verdict by default",
@@ -61,15 +61,10 @@ def page_of(paper: str) -> Path:
 
 
 def between(page: Path) -> str:
-    """Text between the marks of a page. Raises `LookupError` without marks."""
-    found = re.search(f"{BEGIN}(.*?){END}", page.read_text(encoding="utf-8"), re.DOTALL)
-    if found is None:
-        raise LookupError(f"{page}: expected the lines {BEGIN.strip()} and {END.strip()}")
-    return found[1]
+    """The table on a page. Raises `LookupError` without marks."""
+    return marked.between(page, MARK)
 
 
 if __name__ == "__main__":
-    PAGE, DATA = page_of(sys.argv[1]), Path(sys.argv[2])
-    MADE = rows(json.loads(DATA.read_text(encoding="utf-8")))
-    TEXT = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(TEXT.replace(BEGIN + between(PAGE) + END, BEGIN + MADE + END), encoding="utf-8")
+    DATA = Path(sys.argv[2])
+    marked.put(page_of(sys.argv[1]), MARK, rows(json.loads(DATA.read_text(encoding="utf-8"))))
