@@ -58,14 +58,16 @@ def of_today(cases: list[_Case], days: int) -> list[_Case]:
 
 _WEEK = [
     {"newcomer"},
-    {"site", "bcmp", "stub"},
-    {"ripple", "ipf", "paths"},
+    {"site"},
+    {"ripple", "paths", "stub"},
     {"wheel"},
-    {"site", "ripple", "kills"},
-    {"bcmp", "paths", "kills"},
-    {"site", "ipf"},
+    {"site", "kills"},
+    {"bcmp"},
+    {"ipf", "paths", "kills"},
 ]
-"""Tests of half a minute to four minutes, by the days on which they run: no day of the week has many of them."""
+"""Tests of some 10 to 130 CPU seconds, by the days on which they run: no day of the week has many of them."""
+_FEW = 10
+"""As many tests of those that alternate run on any day: somebody asks for them."""
 _ONCE_A_WEEK = "it runs once or twice a week, and in `make deep`"
 
 
@@ -76,11 +78,17 @@ def of_this_day(test: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(test not in today, reason=_ONCE_A_WEEK)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The longest tests come first, so that the workers end together. Those that start cargo come last.
 
-    They take what `make test` compiles meanwhile.
+    They take what `make test` compiles meanwhile. Of the tests of a module marked `alternates` half run each day, where
+    all are asked for.
     """
+    alternate = [item for item in items if item.get_closest_marker("alternates")]
+    if len(alternate) > _FEW:
+        others = {id(item) for item in alternate} - {id(item) for item in of_today(alternate, 2)}
+        config.hook.pytest_deselected(items=[item for item in items if id(item) in others])
+        items[:] = [item for item in items if id(item) not in others]
 
     def place(item: pytest.Item) -> int:
         if item.get_closest_marker("cargo"):

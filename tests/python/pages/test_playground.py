@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
+pytestmark = pytest.mark.alternates
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:

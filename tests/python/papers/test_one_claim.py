@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from conftest import COMMAND, of_today, reproduced
+from conftest import COMMAND, reproduced
 from roamlab import papers
 from roamlab.papers import Part, Session, reproducing, runs
 from roamlab.papers.deciding import each
@@ -24,6 +25,8 @@ FIGURES = {
     "ripple": ("why-dip",),
 }
 """Figures of each paper that few runs suffice for."""
+PAPERS = papers.names() if "ROAMLAB_DEEP" in os.environ else ["mblue"]
+"""The paper that takes the least time, and all in `make deep`."""
 SHARED = {"bcmp.login", "ipf.arq", "lte.ecn", "mblue.local", "ripple.blocks"}
 """Claims on few runs, one of each paper: these are made again in an empty store."""
 
@@ -50,7 +53,7 @@ def _check_tables(part: Path, whole: Path) -> None:
         assert rows == expected or (path.stem in ("explained", "causes") and set(rows) <= set(expected)), path
 
 
-@pytest.mark.parametrize("whole", of_today(papers.names(), 5), indirect=True)
+@pytest.mark.parametrize("whole", PAPERS, indirect=True)
 def test_each_claim_alone_has_the_numbers_of_the_whole(
     whole: Path, papers_store: Path, tmp_path: Path
 ) -> None:
@@ -72,7 +75,7 @@ def test_each_claim_alone_has_the_numbers_of_the_whole(
     assert kept[tmp_path / "store"] < kept[papers_store], "all runs were made for one claim"
 
 
-@pytest.mark.parametrize("whole", of_today(papers.names(), 5), indirect=True)
+@pytest.mark.parametrize("whole", PAPERS, indirect=True)
 def test_a_figure_alone_is_that_of_the_whole(whole: Path, papers_store: Path, tmp_path: Path) -> None:
     paper = whole.name
     for figure in FIGURES[paper]:
