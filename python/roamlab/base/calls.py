@@ -16,10 +16,13 @@ from pathlib import Path
 from types import CodeType, FunctionType, NoneType
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, ParamSpec, TypeVar
 
-from roamlab.base.errors import BadInput, bad_path, did_you_mean, quoted
+from roamlab.base.errors import BadInput, NoAttribute, bad_path, did_you_mean, quoted
+from roamlab.base.uncaught import install
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+install()
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -511,9 +514,9 @@ class Hinted(type):
 def no_attribute(owner: str, name: str, known: Iterable[str], otherwise: str) -> AttributeError:
     """The error for an attribute that is not there, with the one that was most likely meant."""
     if name.startswith("_"):
-        return AttributeError(f"{owner} has no attribute {name!r}")
+        return NoAttribute(f"{owner} has no attribute {name!r}")
     public = [each for each in known if not each.startswith("_")]
-    return AttributeError(f"{owner} has no attribute {name!r}: {did_you_mean(name, public, otherwise)}")
+    return NoAttribute(f"{owner} has no attribute {name!r}: {did_you_mean(name, public, otherwise)}")
 
 
 def _short(value: object) -> str:
