@@ -139,6 +139,9 @@ def __getattr__(name: str) -> Any:
         from roamlab.records.manifest import package_version
 
         return package_version()
+    if name.startswith("_"):
+        # Python asks so for a module that it is about to import: ours of errors, too.
+        raise AttributeError(f"module 'roamlab' has no attribute {name!r}")
     if name not in _HOMES:
         from roamlab.base.calls import no_attribute
         from roamlab.base.errors import NoAttribute

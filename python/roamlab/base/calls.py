@@ -498,6 +498,7 @@ WRITES = (
 _MADE = {
     "Scenario": "write roamlab.load(path), roamlab.Scenario(text) or roamlab.Scenario.from_dict(tables)",
     "Results": "results are returned by roamlab.run(scenario), and read by roamlab.open_run(folder)",
+    "Reproduction": 'reproductions are returned by roamlab.reproduce("mblue", figure=12)',
     "Store": 'write roamlab.Store("out/runs")',
     "Runs": "runs are returned by roamlab.sweep(scenario, design)",
 }

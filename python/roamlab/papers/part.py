@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from roamlab.showing.report import Report
     from roamlab.statistics.claims import Claim
 
+_NUMBERS = ("effect", "low", "high")
+
 _FIGURE = Kind((str, int), "the number or the name of a figure", "write figure=12, for example")
 _SETTING = Kind((Mapping, type(None)), "choices and values", 'write {"RTO floor": "1 s"}', of=TEXT)
 
@@ -52,8 +54,29 @@ class Reproduction(metaclass=Hinted):
         """
         rows = [_row(claim) for claim in self.report.claims]
         columns = ("claim", "verdict", "in_these_runs", "effect", "low", "high", "claimed", "runs")
-        kinds = dict.fromkeys(("effect", "low", "high"), pl.Float64) | {"runs": pl.UInt32}
+        kinds = dict.fromkeys(_NUMBERS, pl.Float64) | {"runs": pl.UInt32}
         schema = {column: kinds.get(column, pl.String) for column in columns}
+        return Frame.of(pl.DataFrame(rows, schema=schema, orient="row"))
+
+    @cached_property
+    def measures(self) -> pl.DataFrame:
+        """A row for each comparison of each claim, with the verdict of these runs on it."""
+        rows = [
+            (
+                claim.id,
+                of.what,
+                of.measured.effect,
+                of.measured.low,
+                of.measured.high,
+                of.unit,
+                str(of.claimed),
+                of.verdict,
+            )
+            for claim in self.report.claims
+            for of in claim.measures
+        ]
+        columns = ("claim", "what", "effect", "low", "high", "unit", "claimed", "in_these_runs")
+        schema = {column: pl.Float64 if column in _NUMBERS else pl.String for column in columns}
         return Frame.of(pl.DataFrame(rows, schema=schema, orient="row"))
 
     @cached_property
