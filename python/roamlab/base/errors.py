@@ -31,7 +31,7 @@ class BadInput(RoamlabError):
 
 
 class NoAttribute(AttributeError):
-    """An attribute that an object of ours does not have, with the one that was most likely meant."""
+    """An attribute that one of our objects does not have, with the one that was most likely meant."""
 
 
 class RunWarning(UserWarning):

@@ -1,7 +1,7 @@
-"""Errors that nobody catches, in a script or a notebook: the lines of the user and the report, and none of our frames.
+"""Uncaught errors in a script or a notebook: the lines of the user and the report, and none of our frames.
 
 Our reports have the place, the problem and what to write. Frames of this package between the user's line and the report
-say nothing more. An internal error, which is no report, keeps all of them, and so does everything under `python -X dev`.
+add nothing. An internal error, which is no report, keeps all of them, and so does everything under `python -X dev`.
 """
 
 from __future__ import annotations

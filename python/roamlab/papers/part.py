@@ -131,7 +131,9 @@ class Reproduction(metaclass=Hinted):
     def _repr_html_(self) -> str:
         figures = "".join(each._repr_html_() for each in self.figures.values())
         page = escape(str(self.folder / "report.html"))
-        return f"<p>{escape(self.report.headline)}</p>{figures}{self.claims._repr_html_()}<p>report: {page}</p>"
+        return (
+            f"<p>{escape(self.report.headline)}</p>{figures}{self.claims._repr_html_()}<p>report: {page}</p>"
+        )
 
 
 def _row(claim: Claim) -> tuple[Any, ...]:
@@ -160,7 +162,10 @@ def reproduce(
     (`why-…`) keep the default. Raises `BadInput` for a name that the paper does not have.
     """
     check_paper(paper)
-    chosen, labels = part(paper, (claim,) if isinstance(claim, str) else claim, str(figure)), dict(setting or {})
+    chosen, labels = (
+        part(paper, (claim,) if isinstance(claim, str) else claim, str(figure)),
+        dict(setting or {}),
+    )
     folder = Path(out) if out is not None else Path("out") / folder_name(paper, chosen, labels)
     session = papers.Session(
         folder / "figures",
@@ -196,7 +201,7 @@ def _moved(found: Report, figures: Path) -> Report:
 
 @called()
 def choices(paper: str) -> pl.DataFrame:
-    """What a paper leaves open: a row for each value of a choice, the default first.
+    """Open points of a paper: a row for each value of a choice, the default first.
 
     `permitted` is false for a value that the text of the paper rules out; `source` has what leaves the choice open.
     """
@@ -211,7 +216,7 @@ def choices(paper: str) -> pl.DataFrame:
 
 
 def check_paper(paper: str, *others: str) -> None:
-    """Raises `BadInput` if there is no reproduction of this name; `others`: words that may stand in its place."""
+    """Raises `BadInput` if there is no reproduction of this name; `others`: words that are allowed in its place."""
     names = [*others, *papers.names()]
     if paper not in names:
         raise BadInput(

@@ -191,7 +191,7 @@ lab()
 
 
 def _check_report(lines: list[str]) -> None:
-    """The lines of the user and the report with its caret, and none of ours."""
+    """The lines of the user and the report with its caret, and none of our lines."""
     assert lines[0] == "Traceback (most recent call last):"
     places = [line for line in lines if line.startswith("  File ")]
     assert [re.sub(r'".*", ', "", place) for place in places] == [

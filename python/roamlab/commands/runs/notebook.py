@@ -29,7 +29,7 @@ def _complete(_context: click.Context, _parameter: click.Parameter, begun: str) 
 def command(name: str | None, *, opens: bool, as_json: bool) -> None:
     """Copy a notebook of the package into this folder, and open it with Jupyter.
 
-    Without NAME all are listed, each with its question. A copy that is there already is opened as it is.
+    Without NAME all are listed, each with its question. A copy that is there already is opened unchanged.
     """
     from roamlab.notebooks import shipped
 

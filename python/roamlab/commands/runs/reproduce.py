@@ -96,9 +96,7 @@ def command(
     part = parts.part(paper, only, figure or "")
     apart = part is not None or (runs is not None and not blocks)
     mode = _mode(paper, (explore, blocks), settings, apart=apart)
-    out = out or Path("out") / (
-        f"{paper}-{mode}" if mode != "claims" else parts.folder_name(paper, part)
-    )
+    out = out or Path("out") / (f"{paper}-{mode}" if mode != "claims" else parts.folder_name(paper, part))
     refuse_foreign(out, store)
     runs = runs or papers.paper(paper).RUNS
     with whole_folder(out) as draft:

@@ -92,9 +92,7 @@ def _lengths(axis: Axes, trace: QueueTrace, thresholds: tuple[int, int], *, ordi
     axis.legend(loc="upper right", ncols=3)
 
 
-def _arrivals(
-    traces: dict[str, list[QueueTrace]], under: Interpretation, folder: Path
-) -> SavedFigure:
+def _arrivals(traces: dict[str, list[QueueTrace]], under: Interpretation, folder: Path) -> SavedFigure:
     span = (8.0, 14.0)
     with new_figure(rows=2) as (figure, axes):
         for axis, case, what in zip(

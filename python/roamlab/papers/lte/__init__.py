@@ -65,7 +65,9 @@ def reproduce(session: Session) -> Report:
     if session.part is None:
         traced()
     drawings = figures.drawings(anatomy, found, traced, session.figures)
-    handovers = {name: partial(_messages, scheme, under, session.figures) for scheme, name in figures.CHARTS.items()}
+    handovers = {
+        name: partial(_messages, scheme, under, session.figures) for scheme, name in figures.CHARTS.items()
+    }
     parts = Parts(claims.every(anatomy, found), tables, drawings, handovers)
     return report("lte", session, batch, parts, few, under)
 
