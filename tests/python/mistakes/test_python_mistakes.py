@@ -261,6 +261,7 @@ _GIVEN: dict[str, str] = {
     "base": "base",
     "results": "res",
     "manifest": "res.manifest",
+    "paper": "'mblue'",
     "path": "'run.duration'",
     "design": "{'run.duration': ['1 s']}",
     "where": "'goodput_bps > 1'",
