@@ -181,7 +181,8 @@ def test_the_first_screen_says_what_it_is_for_whom_and_what_to_do() -> None:
     for asked in ("what is it?", "is it for me?", "what do I do now?", "docs/who-uses-what.md", "`make demo`"):
         assert asked in first
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
-    assert re.findall(r"(?<!!)\[[^\]]*\]\(([^)#]+)", index)[:2] == ["playground.md", "who-uses-what.md"]
+    links = re.findall(r'(?<!!)\[[^\]]*\]\(([^)#]+)|href="([^"]+)"', index)
+    assert ["".join(link) for link in links][:2] == ["play.html", "who-uses-what.md"]
 
 
 def test_four_readers_have_a_place_to_begin() -> None:
