@@ -27,7 +27,9 @@ def made(tmp_path_factory: pytest.TempPathFactory, papers_store: Path) -> rl.Rep
 def test_a_figure_has_its_claim_and_its_files(made: rl.Reproduction) -> None:
     (row,) = made.claims.rows(named=True)
     (claim,) = json.loads((made.folder / "claims.json").read_text())
-    assert (row["claim"], row["verdict"]) == (claim["id"], claim["verdict"]) == ("mblue.fig12", row["verdict"])
+    assert (
+        (row["claim"], row["verdict"]) == (claim["id"], claim["verdict"]) == ("mblue.fig12", row["verdict"])
+    )
     assert row["in_these_runs"] == claim["verdict_default"]
     assert (row["effect"], [row["low"], row["high"]], row["runs"]) == (claim["effect"], claim["interval"], 5)
     assert made.claims.width == made.measures.width == 8
@@ -91,7 +93,10 @@ def test_a_figure_and_its_claim_follow_the_setting(
     assert one != other
     assert changed.turn("fig12") == {}
     assert "another setting" in changed.depends()
-    assert ("interpretation", str(papers.space("mblue").chosen({"RTO floor": "1 s"}))) in changed.report.origin
+    assert (
+        "interpretation",
+        str(papers.space("mblue").chosen({"RTO floor": "1 s"})),
+    ) in changed.report.origin
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,13 @@ def test_the_first_screen_says_what_it_is_for_whom_and_what_to_do() -> None:
     links = re.findall(r"(?<!!)\[[^\]]*\]\(([^)#]+)", readme)
     assert links[0] == "docs/playground.md"
     first = "\n".join(readme.splitlines()[:20])
-    for asked in ("what is it?", "is it for me?", "what do I do now?", "docs/who-uses-what.md", "`make demo`"):
+    for asked in (
+        "what is it?",
+        "is it for me?",
+        "what do I do now?",
+        "docs/who-uses-what.md",
+        "`make demo`",
+    ):
         assert asked in first
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     links = re.findall(r'(?<!!)\[[^\]]*\]\(([^)#]+)|href="([^"]+)"', index)
