@@ -100,11 +100,9 @@ class Reproduction(metaclass=Hinted):
         """Text on what each claim depends on, as it is on record, or one of them alone."""
         if self.known is None:
             return "The record of the search is of the default, and this is another setting."
-        asked = [claim] if claim is None else claim_names(self.paper, (claim,))
+        asked = [*self.statements] if claim is None else claim_names(self.paper, (claim,))
         lines = []
-        for each in self.report.claims:
-            if claim is not None and each.id not in asked:
-                continue
+        for each in (of for of in self.report.claims if of.id in asked):
             facts = self.report.facts.get(each.id, {})
             lines += [f"{each.id}: {each.final}", *(f"  {name}: {text}" for name, text in facts.items())]
             lines += [f"  {line}" for line in [self.report.robustness.get(each.id)] if line]
@@ -162,6 +160,11 @@ def reproduce(
     (`why-…`) keep the default. Raises `BadInput` for a name that the paper does not have.
     """
     check_paper(paper)
+    for name, given in (("runs", runs), ("threads", threads)):
+        if given is not None and given < 1:
+            raise BadInput(
+                f"{name} = {given}", "it cannot be used", expected="1 or more", remedy="leave it out"
+            )
     chosen, labels = (
         part(paper, (claim,) if isinstance(claim, str) else claim, str(figure)),
         dict(setting or {}),

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from conftest import ROOT
+from browser import chromium
+from conftest import ROOT, of_today
+from playground import PAGE as PLAYGROUND
+from playground import need_engine, need_page, settled, until
 from roamlab.gallery.answers import answer
 from roamlab.gallery.questions import SEED, questions
 from roamlab.running.run import simulate
+from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,3 +189,24 @@ def test_a_student_finds_what_the_hidden_answer_says(name: str) -> None:
     assert answer(QUESTIONS[name], repetitions=1).sentence in hidden
     found = FINDINGS[name]()
     assert found in hidden
+
+
+@pytest.mark.parametrize("name", of_today(list(FINDINGS), 3))
+def test_a_link_opens_the_scenario_and_hides_the_answer(name: str) -> None:
+    """The page runs it: a student finds the scenario of the first case, its film and a folded answer."""
+    need_engine()
+    need_page()
+    asked = QUESTIONS[name]
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(f"{PLAYGROUND.resolve().as_uri()}#q={name}.0")
+        settled(page)
+        until(
+            page,
+            "question => document.querySelector('#asked > p').textContent === question",
+            arg=asked.question,
+        )
+        first = asked.scenario.set_all(asked.cases[next(iter(asked.cases))])
+        until(page, "playground.editor.text.length > 0")
+        assert Scenario(page.evaluate("playground.editor.text")).parameters == first.parameters
+        assert not page.is_visible("#asked details p")

@@ -111,6 +111,7 @@ def test_a_figure_and_its_claim_follow_the_setting(
             'rl.reproduce("mblue", figure=12, setting={"RTO floor": "2 s"})',
             "MBLUE leaves open no value '2 s'\n  expected: one of: 200 ms, 1 s",
         ),
+        ('rl.reproduce("mblue", figure=12, runs=0)', "runs = 0: it cannot be used"),
         ('rl.choices("lta")', "there is no such reproduction"),
     ],
 )
