@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from roamlab._roamlab import ScenarioError, SimulationError
     from roamlab.base.errors import BadInput, RoamlabError, RunWarning
+    from roamlab.papers.part import Reproduction, choices, reproduce
     from roamlab.records.results import Results
     from roamlab.records.storage.store import Store, open_run
     from roamlab.records.why import why
@@ -49,6 +50,7 @@ __all__ = [
     "Listed",
     "LocalPool",
     "Random",
+    "Reproduction",
     "Results",
     "RoamlabError",
     "RunWarning",
@@ -59,10 +61,12 @@ __all__ = [
     "Store",
     "Threshold",
     "Until",
+    "choices",
     "drawing",
     "load",
     "metric",
     "open_run",
+    "reproduce",
     "run",
     "run_all",
     "seed",
@@ -79,6 +83,7 @@ _HOMES = {
     "Listed": "sweeps.design",
     "LocalPool": "running.executor",
     "Random": "sweeps.design",
+    "Reproduction": "papers.part",
     "Results": "records.results",
     "RoamlabError": "base.errors",
     "RunWarning": "base.errors",
@@ -89,10 +94,12 @@ _HOMES = {
     "Store": "records.storage.store",
     "Threshold": "sweeps.threshold",
     "Until": "statistics.stopping",
+    "choices": "papers.part",
     "drawing": "showing.network_drawing",
     "load": "scenarios.scenario",
     "metric": "running.summary",
     "open_run": "records.storage.store",
+    "reproduce": "papers.part",
     "run": "running.run",
     "run_all": "running.ensemble",
     "seed": "statistics.stopping",
@@ -118,6 +125,7 @@ _OTHER_NAMES = {
     "draw": "drawing",
     "explain": "why",
     "threshold": "smallest",
+    "paper": "reproduce",
 }
 """Names that users of other programs try."""
 
@@ -131,11 +139,15 @@ def __getattr__(name: str) -> Any:
         from roamlab.records.manifest import package_version
 
         return package_version()
+    if name.startswith("_"):
+        # Python asks so for a module that it is about to import: ours of errors, too.
+        raise AttributeError(f"module 'roamlab' has no attribute {name!r}")
     if name not in _HOMES:
         from roamlab.base.calls import no_attribute
+        from roamlab.base.errors import NoAttribute
 
         if name in _MODULES:
-            raise AttributeError(
+            raise NoAttribute(
                 f"'roamlab.{name}' is another module: write `from {_MODULES[name]} import {name}`"
             )
         other = _OTHER_NAMES.get(name.lower())

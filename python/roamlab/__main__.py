@@ -47,7 +47,8 @@ def _unraisable(unraisable: "sys.UnraisableHookArgs") -> None:
 
 def main() -> None:
     """Run the command line. What a module makes of an interrupt, such as an `ImportError`, is an interrupt."""
-    from roamlab import cli
+    # Not `from roamlab import cli`: that asks the package for the name first, which imports more.
+    import roamlab.cli as cli
 
     if _signal.getsignal(_signal.SIGINT) is _leave:
         sys.unraisablehook = _unraisable

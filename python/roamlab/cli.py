@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import click
 
-from roamlab import commands
+import roamlab.commands as commands
 from roamlab.base.screen import accept_any_text, say
 from roamlab.commands import foreign
 from roamlab.commands.output import BAD_INPUT, FAILED, INTERRUPTED
@@ -39,6 +39,9 @@ _OTHER_WORDS = {
     "ls": "list",
     "explain": "why",
     "gui": "play",
+    "jupyter": "notebook",
+    "lab": "notebook",
+    "ipython": "notebook",
     "paper": "reproduce",
     "ping": "shell",
     "iperf": "shell",

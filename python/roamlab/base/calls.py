@@ -16,10 +16,13 @@ from pathlib import Path
 from types import CodeType, FunctionType, NoneType
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, ParamSpec, TypeVar
 
-from roamlab.base.errors import BadInput, bad_path, did_you_mean, quoted
+from roamlab.base.errors import BadInput, NoAttribute, bad_path, did_you_mean, quoted
+from roamlab.base.uncaught import install
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+install()
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -495,6 +498,7 @@ WRITES = (
 _MADE = {
     "Scenario": "write roamlab.load(path), roamlab.Scenario(text) or roamlab.Scenario.from_dict(tables)",
     "Results": "results are returned by roamlab.run(scenario), and read by roamlab.open_run(folder)",
+    "Reproduction": 'reproductions are returned by roamlab.reproduce("mblue", figure=12)',
     "Store": 'write roamlab.Store("out/runs")',
     "Runs": "runs are returned by roamlab.sweep(scenario, design)",
 }
@@ -511,9 +515,9 @@ class Hinted(type):
 def no_attribute(owner: str, name: str, known: Iterable[str], otherwise: str) -> AttributeError:
     """The error for an attribute that is not there, with the one that was most likely meant."""
     if name.startswith("_"):
-        return AttributeError(f"{owner} has no attribute {name!r}")
+        return NoAttribute(f"{owner} has no attribute {name!r}")
     public = [each for each in known if not each.startswith("_")]
-    return AttributeError(f"{owner} has no attribute {name!r}: {did_you_mean(name, public, otherwise)}")
+    return NoAttribute(f"{owner} has no attribute {name!r}: {did_you_mean(name, public, otherwise)}")
 
 
 def _short(value: object) -> str:

@@ -30,6 +30,10 @@ class BadInput(RoamlabError):
         super().__init__("{}: {}\n  expected: {}\n  help: {}".format(place, *rest))
 
 
+class NoAttribute(AttributeError):
+    """An attribute that one of our objects does not have, with the one that was most likely meant."""
+
+
 class RunWarning(UserWarning):
     """Something about a scenario or a run that its user may not have meant: it runs as it is written."""
 

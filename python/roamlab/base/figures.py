@@ -6,6 +6,7 @@ made.
 
 from __future__ import annotations
 
+import base64
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cycler import cycler
 
 from roamlab.base.quantities import named
+from roamlab.base.screen import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +77,13 @@ class SavedFigure:
     def name(self) -> str:
         """Difference from the other figures of its folder."""
         return self.svg.stem
+
+    def _repr_html_(self) -> str:
+        """The picture and the sentence under it, for a notebook."""
+        file, kind = (self.svg, "svg+xml") if self.png is None else (self.png, "png")
+        image = base64.b64encode(file.read_bytes()).decode()
+        picture = f'<img alt="{escape(self.name)}" src="data:image/{kind};base64,{image}">'
+        return f"<figure>{picture}<figcaption>{escape(self.caption)}</figcaption></figure>"
 
 
 @cache

@@ -11,13 +11,13 @@ Its module `space` offers `SPACE`, what the paper leaves open as axes, for `roam
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from roamlab.papers.runs import Batch
@@ -47,6 +47,17 @@ class Session:
     runs: int
     threads: int
     part: Part | None = None
+    setting: Mapping[str, str] = field(default_factory=dict)
+    """Choices of the paper's space that are not at their default, each with the label of its value."""
+
+    def interpretation(self, paper: str) -> Any:
+        """The paper's interpretation: its default, with the choices of `setting`. Raises `BadInput` for another."""
+        return space(paper).chosen(self.setting)
+
+    @property
+    def named(self) -> str:
+        """The setting, for people."""
+        return ", ".join(f"{what}: {label}" for what, label in self.setting.items()) or "default"
 
     def make(self, batch: Batch) -> None:
         """Make the runs of a batch; those that a part needs are made when it looks at them."""

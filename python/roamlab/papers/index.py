@@ -11,7 +11,7 @@ from roamlab.base.screen import say
 from roamlab.papers import reproducing
 from roamlab.papers.robustness import known
 from roamlab.showing import report
-from roamlab.statistics.claims import counts, write_json
+from roamlab.statistics.claims import counts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,9 +60,7 @@ def _reproduce(name: str, folder: Path, store: Path, runs: int | None, threads: 
     session = papers.Session(
         folder / "figures", folder / "tables", store, runs or papers.paper(name).RUNS, threads
     )
-    found = reproducing.reproduce(name, session)
-    write_json(found.claims, folder / "claims.json", found.robustness)
-    report.write(found, folder / "report.html")
+    found = reproducing.write(name, session, folder)
     return report.Chapter(
         name,
         found.title,

@@ -72,7 +72,7 @@ class Parts:
 def report(paper: str, session: Session, batch: Batch, parts: Parts, few: int, default: object) -> Report:
     """A paper's report, with its texts, or the part of it that the session asks for. Writes the tables as files.
 
-    `few`: runs of what varies little, or is not in the paper; `default`: the default interpretation.
+    `few`: runs of what varies little, or is not in the paper; `default`: the interpretation, mostly the default.
     Raises `BadInput` for a figure that the paper's reproduction does not have.
     """
     of = texts(paper)
@@ -107,7 +107,7 @@ def report(paper: str, session: Session, batch: Batch, parts: Parts, few: int, d
             ("seed", str(SEED)),
             ("runs of each random experiment of the paper", str(session.runs)),
             ("runs of what varies little or is not in the paper", str(few)),
-            ("default interpretation", str(default)),
+            ("interpretation" if session.setting else "default interpretation", str(default)),
         ),
         partial=session.part is not None,
     )
@@ -168,7 +168,7 @@ def figure_name(paper: str, asked: str, names: Collection[str]) -> str:
         if name in names:
             return name
     raise BadInput(
-        f"--figure {asked}",
+        f"figure {asked}",
         f"the reproduction of {paper} has no such figure",
         expected=f"one of: {', '.join(name.removeprefix('fig') for name in names)}",
         remedy=f"`roamlab reproduce {paper} --figure {next(iter(names)).removeprefix('fig')}`",

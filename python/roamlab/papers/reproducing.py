@@ -13,9 +13,10 @@ from roamlab.papers.reporting import headline, write_csv
 from roamlab.papers.runs import SEED
 from roamlab.papers.texts import texts
 from roamlab.running.run import simulate
+from roamlab.showing import report
 from roamlab.showing.page import Table
 from roamlab.showing.report import Link
-from roamlab.statistics.claims import corrected
+from roamlab.statistics.claims import corrected, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,9 +34,9 @@ def reproduce(name: str, session: Session) -> Report:
     """Reproduce a paper, one of `papers.names()`, or the part of it that the session asks for, and add what all have.
 
     These are its printed numbers and ours, where its claims hold and, of the whole paper, all comparisons adjusted for
-    their number. A part has the same numbers.
+    their number. A part has the same numbers. A search is of the default: with another setting its result is left out.
     """
-    known = robustness.known(name, session.store)
+    known = None if session.setting else robustness.known(name, session.store)
     found = papers.paper(name).reproduce(session)
     numbers = printed.numbers(name)
     if session.part is not None:
@@ -48,7 +49,17 @@ def reproduce(name: str, session: Session) -> Report:
     found = replace(found, numbers=beside)
     if session.part is None:
         found = _whole(name, session, found, numbers)
+    if session.setting:
+        found = replace(found, headline=f"With {session.named}: {found.headline}")
     return found if known is None else _searched(name, session, found, known)
+
+
+def write(name: str, session: Session, folder: Path) -> Report:
+    """Reproduce a paper, or a part of it, and write the report and the claims into a folder."""
+    found = reproduce(name, session)
+    write_json(found.claims, folder / "claims.json", found.robustness)
+    report.write(found, folder / "report.html")
+    return found
 
 
 def claim_ids(name: str) -> list[str]:

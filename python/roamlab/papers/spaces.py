@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from roamlab.base.errors import BadInput, did_you_mean
 from roamlab.base.quantities import with_unit
 from roamlab.base.screen import say
 from roamlab.papers import sentences
@@ -19,7 +20,7 @@ from roamlab.statistics.claims import interval_text, too_few
 from roamlab.statistics.stats import LEAST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from roamlab.statistics.claims import Claim, Measure, Verdict
@@ -75,6 +76,30 @@ class Space(Generic[R]):
         """The interpretation of a setting."""
         chosen = {axis.field: axis.values[at].value for axis, at in zip(self.axes, setting, strict=True)}
         return replace(self.default, **chosen)  # type: ignore[type-var]
+
+    def chosen(self, labels: Mapping[str, str]) -> R:
+        """The default with some choices changed, each to the value with this label. Raises `BadInput` for another."""
+        by_name = {axis.what: axis for axis in self.axes}
+        if unknown := next((what for what in labels if what not in by_name), None):
+            raise _no_choice(f"setting {unknown!r}", self.title, "choice", unknown, list(by_name))
+        setting = [0] * len(self.axes)
+        for at, axis in enumerate(self.axes):
+            values = [value.label for value in axis.values]
+            label = labels.get(axis.what, values[0])
+            if label not in values:
+                raise _no_choice(f"setting {axis.what!r}", self.title, "value", label, values)
+            setting[at] = values.index(label)
+        return self.interpretation(tuple(setting))
+
+
+def _no_choice(where: str, paper: str, what: str, wanted: str, known: Sequence[str]) -> BadInput:
+    """The error for a choice, or the value of one, that a paper does not leave open."""
+    return BadInput(
+        where,
+        f"{paper} leaves open no {what} {wanted!r}",
+        expected=f"one of: {', '.join(known)}",
+        remedy=did_you_mean(str(wanted), known, "`roamlab.choices(paper)` lists them"),
+    )
 
 
 @cache

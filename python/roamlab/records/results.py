@@ -12,7 +12,7 @@ import polars as pl
 import roamlab
 from roamlab import _roamlab
 from roamlab.base.calls import WRITES, BadCall, Hinted, no_attribute, public
-from roamlab.base.errors import BadInput, closest, did_you_mean
+from roamlab.base.errors import BadInput, NoAttribute, closest, did_you_mean
 from roamlab.base.screen import escape
 from roamlab.records import handovers, live, remarks
 from roamlab.records.columns import Columns, not_recorded
@@ -29,6 +29,17 @@ if TYPE_CHECKING:
     from roamlab._roamlab import Column, Tables
     from roamlab.records.manifest import Manifest
 
+
+_SHOWN = (
+    "flow",
+    "kind",
+    "delivered_pkts",
+    "dropped_pkts",
+    "retransmitted_pkts",
+    "timeouts",
+    "goodput_bps",
+)
+"""Columns of the table of flows that a session in Python or a notebook shows; it folds the others."""
 
 _OF_FRAMES = (
     "head",
@@ -94,7 +105,7 @@ class Results(Frames, metaclass=Hinted):
                 '"variables" has the window of each flow over time'
             )
         if name in _OF_MANIFEST:
-            raise AttributeError(f"Results has no attribute {name!r}: write .manifest.{_OF_MANIFEST[name]}")
+            raise NoAttribute(f"Results has no attribute {name!r}: write .manifest.{_OF_MANIFEST[name]}")
         if name == "tables":
             hint = 'a table is read by .table("flows"); `loaders` has the names of all'
         if name in WRITES:
@@ -131,10 +142,19 @@ class Results(Frames, metaclass=Hinted):
         made = self.manifest
         return f"Results({made.scenario_name}, seed {made.seed}, run {made.run}: {', '.join(self.loaders)})"
 
+    def __str__(self) -> str:
+        made = self.manifest
+        head = f"{made.scenario_name}, seed {made.seed}, run {made.run}"
+        return f"{head}\n{self.flows.select(_SHOWN)}\ntables: {', '.join(self.loaders)}"
+
     def _repr_html_(self) -> str:
         made = self.manifest
         title = f"<b>{escape(made.scenario_name)}</b>, seed {made.seed}, run {made.run}"
-        return f"{title}{self.flows._repr_html_()}Tables: {', '.join(map(escape, self.loaders))}"
+        shown = self.flows.select(_SHOWN)._repr_html_()
+        others = self.flows.select("flow", pl.exclude(_SHOWN))
+        with pl.Config(tbl_cols=others.width):
+            folded = f"<details><summary>{others.width - 1} further columns</summary>{others._repr_html_()}</details>"
+        return f"{title}{shown}{folded}Tables: {', '.join(map(escape, self.loaders))}"
 
     def __reduce__(self) -> tuple[Callable[..., Results], tuple[Manifest, dict[str, pl.DataFrame]]]:
         return from_frames, (self.manifest, {name: self.table(name) for name in self.loaders})

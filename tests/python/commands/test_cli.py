@@ -220,7 +220,7 @@ def test_compare_trace_has_three_exit_codes(roamlab: Roamlab) -> None:
         ),
         (
             ("reproduce", "mblue", "--claim", "mblue.fig14", "--claim", "mblue.fig41"),
-            "--claim mblue.fig41: mblue has no such claim\n  expected: one of: mblue.eq1, ",
+            "claim mblue.fig41: mblue has no such claim\n  expected: one of: mblue.eq1, ",
         ),
         (("reproduce", "mblue", "--claim", "mblue.fig41"), "did you mean 'mblue.fig"),
     ],

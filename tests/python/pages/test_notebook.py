@@ -165,3 +165,24 @@ def test_the_stub_of_the_engine_is_the_engine(tmp_path: Path) -> None:
         env=os.environ | {"MYPYPATH": str(ROOT / "python")},
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_run_is_shown_on_a_page(base: rl.Scenario, runs: rl.Runs) -> None:
+    """At most 8 columns; a notebook folds the others."""
+    results = base.run()
+    head, *lines = str(results).splitlines()
+    assert head.endswith("examples/handover.toml, seed 1, run 0")
+    assert max(map(len, lines[:-1])) <= 100
+    assert len(lines[2].split("┆")) <= 8
+    assert lines[-1].startswith("tables: ")
+    shown, _, folded = results._repr_html_().partition("<details>")
+    assert 4 <= shown.count("<th>") <= 8
+    assert all(f"<th>{column}</th>" in shown + folded for column in results.flows.columns)
+    assert runs._repr_html_().count("<th>") <= 8
+
+
+def test_a_printed_comparison_has_difference_and_interval(runs: rl.Runs) -> None:
+    printed = str(runs.compare("flows.moving.goodput_bps", baseline="4 pkt"))
+    heading = printed.splitlines()[2]
+    assert all(name in heading for name in ("metric", "difference", "low", "high", "runs")), printed
+    assert max(map(len, printed.splitlines())) <= 100

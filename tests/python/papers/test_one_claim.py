@@ -123,7 +123,7 @@ def test_a_figure_that_is_not_there_is_refused(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert done.returncode == 2
-    assert "--figure 16: the reproduction of mblue has no such figure" in done.stderr
+    assert "figure 16: the reproduction of mblue has no such figure" in done.stderr
     assert "expected: one of: 11, 12, 13, 14, 15, sync, overall, signalling" in done.stderr
     assert not (tmp_path / "out" / "mblue-fig16").exists()
 

@@ -170,3 +170,33 @@ if __name__ == "__main__":
     if sys.argv[1:2] != ["--write"]:
         sys.exit("write: python tests/python/project/test_docs.py --write [PAGE ...]")
     _write([Path(page).resolve() for page in sys.argv[2:]] or _PAGES)
+
+
+def test_the_first_screen_says_what_it_is_for_whom_and_what_to_do() -> None:
+    """The playground is the first link; the page "who uses what" and a command are on the first screen, too."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"(?<!!)\[[^\]]*\]\(([^)#]+)", readme)
+    assert links[0] == "docs/playground.md"
+    first = "\n".join(readme.splitlines()[:20])
+    for asked in (
+        "what is it?",
+        "is it for me?",
+        "what do I do now?",
+        "docs/who-uses-what.md",
+        "`make demo`",
+    ):
+        assert asked in first
+    index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    links = re.findall(r'(?<!!)\[[^\]]*\]\(([^)#]+)|href="([^"]+)"', index)
+    assert ["".join(link) for link in links][:2] == ["play.html", "who-uses-what.md"]
+
+
+def test_four_readers_have_a_place_to_begin() -> None:
+    page = (ROOT / "docs/who-uses-what.md").read_text(encoding="utf-8")
+    _, *parts = re.split(r"^## ", page, flags=re.MULTILINE)
+    readers = [part.splitlines()[0] for part in parts]
+    assert readers == ["A teacher", "A protocol engineer", "A radio engineer", "The author of a paper"]
+    for part in parts:
+        assert re.search(r"^\*.+\?\*$", part, re.MULTILINE), "the reader's question"
+        assert len(re.findall(r"\]\(", part)) >= 4
+        assert "`roamlab " in part

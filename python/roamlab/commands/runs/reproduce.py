@@ -14,7 +14,7 @@ from roamlab.commands.output import print_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roamlab.papers import Part, Session
+    from roamlab.papers import Session
     from roamlab.showing.report import Report
     from roamlab.statistics.claims import Claim
 
@@ -83,36 +83,34 @@ def command(
 
     from roamlab import papers
     from roamlab.base.output import refuse_foreign, whole_folder
+    from roamlab.papers import part as parts
     from roamlab.papers import reproducing, robustness
     from roamlab.running.ensemble import processors
     from roamlab.showing import report
-    from roamlab.statistics import claims
 
     if paper == "all":
         _check_all(explore, settings, blocks, only, figure)
         _all(out or Path("out/all"), store, runs, threads or processors(), as_json)
         return
-    _check_paper(paper)
-    only = _claims(paper, only)
-    part = _part(paper, only, figure)
+    parts.check_paper(paper, "all")
+    part = parts.part(paper, only, figure or "")
     apart = part is not None or (runs is not None and not blocks)
     mode = _mode(paper, (explore, blocks), settings, apart=apart)
-    out = out or Path("out") / (f"{paper}-{mode}" if mode != "claims" else _folder(paper, part))
+    out = out or Path("out") / (f"{paper}-{mode}" if mode != "claims" else parts.folder_name(paper, part))
     refuse_foreign(out, store)
     runs = runs or papers.paper(paper).RUNS
     with whole_folder(out) as draft:
         threads = threads or processors()
         session = papers.Session(draft / "figures", draft / "tables", store, runs, threads, part)
         if mode == "claims":
-            found = reproducing.reproduce(paper, session)
-            claims.write_json(found.claims, draft / "claims.json", found.robustness)
+            found = reproducing.write(paper, session, draft)
         else:
             found, written, summary = _searched(paper, mode, session, settings, blocks)
             for name, data in written.items():
                 (draft / f"{name}.json").write_text(robustness.text(data), encoding="utf-8")
                 if mode == "explored":
                     robustness.keep(paper, name, data, store)
-        report.write(found, draft / "report.html")
+            report.write(found, draft / "report.html")
     page = shown(out / "report.html")
     if as_json:
         names = ("explored", "fit") if mode == "explored" else (mode,)
@@ -144,61 +142,6 @@ def _name_figures(out: Path | None) -> None:
     """The files of a figure that was asked for."""
     for drawn in (out / "figures").glob("*.svg") if out else ():
         say(f"figure: {shown(drawn)}")
-
-
-def _check_paper(paper: str) -> None:
-    """Raises `BadInput` if there is no reproduction of this name."""
-    from roamlab import papers
-    from roamlab.base.errors import BadInput, did_you_mean
-
-    if paper not in papers.names():
-        raise BadInput(
-            f"paper {paper!r}",
-            "there is no such reproduction",
-            expected=f"one of: all, {', '.join(papers.names())}",
-            remedy=did_you_mean(paper, papers.names(), "`roamlab list` shows what can be named"),
-        )
-
-
-def _claims(paper: str, only: tuple[str, ...]) -> tuple[str, ...]:
-    """The IDs of claims, which may be written without the paper's name. Raises `BadInput` for one that no claim has."""
-    from roamlab.base.errors import BadInput, did_you_mean
-    from roamlab.papers import reproducing
-
-    ids = reproducing.claim_ids(paper) if only else []
-    whole = tuple(f"{paper}.{name}" if f"{paper}.{name}" in ids else name for name in only)
-    for name in whole:
-        if name not in ids:
-            raise BadInput(
-                f"--claim {name}",
-                f"{paper} has no such claim",
-                expected=f"one of: {', '.join(ids)}",
-                remedy=did_you_mean(name, ids, f"`roamlab reproduce {paper} --claim {ids[0]}`"),
-            )
-    return whole
-
-
-def _part(paper: str, only: tuple[str, ...], figure: str | None) -> Part | None:
-    """The part of the paper that is asked for; None: all. Raises `BadInput` for two parts."""
-    from roamlab.base.errors import BadInput
-    from roamlab.papers import Part
-
-    if only and figure:
-        raise BadInput(
-            "--figure",
-            "a part is claims or a figure",
-            expected="--claim or --figure",
-            remedy=f"`roamlab reproduce {paper} --figure {figure}` has the claims that the figure shows",
-        )
-    return Part(only, figure or "") if only or figure else None
-
-
-def _folder(paper: str, part: Part | None) -> str:
-    """Name of the default folder."""
-    if part is None:
-        return paper
-    figure = "".join(each for each in part.figure if each.isalnum() or each == "-")
-    return "-".join(part.claims) or f"{paper}-{'fig' * figure.isdigit()}{figure}"
 
 
 def _check_all(

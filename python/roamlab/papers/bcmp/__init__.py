@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from roamlab.papers.bcmp import claims, evidence, experiments, figures
 from roamlab.papers.bcmp.claims import NAMES
-from roamlab.papers.bcmp.experiments import DEFAULT, HANDOVERS, HIGH, TCPS, TOPOLOGIES, WAYS
+from roamlab.papers.bcmp.experiments import HANDOVERS, HIGH, TCPS, TOPOLOGIES, WAYS
 from roamlab.papers.bcmp.measures import STEPS_MS
 from roamlab.papers.reporting import Parts, mean, mean_cell, report, table_of
 from roamlab.papers.runs import Batch
@@ -36,17 +36,17 @@ def example() -> Scenario:
 
 def reproduce(session: Session) -> Report:
     """Simulate, measure and draw."""
-    batch = Batch()
+    batch, under = Batch(), session.interpretation("bcmp")
     few = evidence.few_runs(session.runs)
-    found = evidence.evidence(batch, DEFAULT, session.runs)
+    found = evidence.evidence(batch, under, session.runs)
     rules = evidence.other_rules(batch, few)
-    swept = evidence.sweep(batch, session.runs)
-    procedures = evidence.procedures(batch, few)
+    swept = evidence.sweep(batch, session.runs, under)
+    procedures = evidence.procedures(batch, few, under)
     session.make(batch)
-    rules = {"default": swept} | rules
+    rules = {session.named: swept} | rules
     decided = {
-        "bcmp.login": partial(claims.login, procedures, DEFAULT.moves),
-        "bcmp.nomove": partial(claims.nomove, swept, str(DEFAULT)),
+        "bcmp.login": partial(claims.login, procedures, under.moves),
+        "bcmp.nomove": partial(claims.nomove, swept, str(under)),
         **{name: partial(of, found) for name, of in claims.OF_INTERPRETATION.items()},
     }
     tables = {
@@ -56,7 +56,7 @@ def reproduce(session: Session) -> Report:
         "rules": partial(_rules, rules),
     }
     drawings = figures.drawings(found, swept, rules, session.figures)
-    return report("bcmp", session, batch, Parts(decided, tables, drawings), few, DEFAULT)
+    return report("bcmp", session, batch, Parts(decided, tables, drawings), few, under)
 
 
 def _throughput(swept: dict[Point, list[Download]]) -> Table:

@@ -101,10 +101,10 @@ def downloads(
     return {point: found[point] for point in points}
 
 
-def sweep(batch: Batch, runs: int) -> dict[Point, list[Download]]:
-    """Figs. 6 and 7 under the default interpretation, and in addition no and planned handovers at two windows."""
+def sweep(batch: Batch, runs: int, interpretation: Interpretation = DEFAULT) -> dict[Point, list[Download]]:
+    """Figs. 6 and 7 under an interpretation, and in addition no and planned handovers at two windows."""
     points = list(product(TOPOLOGIES, ["unplanned"], TCPS, WINDOWS))
-    return downloads(batch, DEFAULT, runs, points) | still(batch, runs, DEFAULT)
+    return downloads(batch, interpretation, runs, points) | still(batch, runs, interpretation)
 
 
 def other_rules(batch: Batch, runs: int) -> dict[str, dict[Point, list[Download]]]:

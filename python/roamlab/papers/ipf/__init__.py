@@ -13,7 +13,7 @@ import numpy as np
 
 from roamlab.papers.deciding import each
 from roamlab.papers.ipf import claims, claims_plan, evidence, experiments, figures
-from roamlab.papers.ipf.experiments import DEFAULT, GAPS_S, QUEUES
+from roamlab.papers.ipf.experiments import GAPS_S, QUEUES
 from roamlab.papers.ipf.measures import DEVIATION_WINDOWS_S
 from roamlab.papers.reporting import Parts, mean, mean_cell, report, table_of
 from roamlab.papers.runs import Batch
@@ -38,11 +38,11 @@ def example() -> Scenario:
 
 def reproduce(session: Session) -> Report:
     """Simulate, measure and draw."""
-    batch = Batch()
-    sweep = evidence.swept(batch, DEFAULT, session.runs)
-    found = evidence.evidence(batch, DEFAULT, session.runs)
-    anatomy = evidence.anatomy(batch, session.runs)
-    traces = evidence.traces(batch)
+    batch, under = Batch(), session.interpretation("ipf")
+    sweep = evidence.swept(batch, under, session.runs)
+    found = evidence.evidence(batch, under, session.runs)
+    anatomy = evidence.anatomy(batch, session.runs, under)
+    traces = evidence.traces(batch, under)
     session.make(batch)
     tables = {
         "utilisation": partial(_points, sweep),
@@ -52,7 +52,7 @@ def reproduce(session: Session) -> Report:
     }
     drawings = figures.drawings(found, sweep, traces, session.figures)
     parts = Parts(claims.every(anatomy, found, sweep), tables, drawings)
-    return report("ipf", session, batch, parts, evidence.few_runs(session.runs), DEFAULT)
+    return report("ipf", session, batch, parts, evidence.few_runs(session.runs), under)
 
 
 def _by_queue(

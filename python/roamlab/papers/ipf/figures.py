@@ -17,7 +17,6 @@ from roamlab.papers.drawing import TIME, band, errorbars, longest, mark, panel, 
 from roamlab.papers.ipf import claims_plan, evidence, experiments, measures
 from roamlab.papers.ipf.experiments import (
     BURST_S,
-    DEFAULT,
     GAPS_S,
     HOST_COUNTS,
     HOSTS,
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
     from roamlab.base.figures import SavedFigure
     from roamlab.papers.ipf.evidence import Evidence, Sweep
+    from roamlab.papers.ipf.experiments import Interpretation
     from roamlab.papers.ipf.measures import Planned
     from roamlab.papers.records import QueueTrace
 
@@ -61,9 +61,9 @@ def drawings(
 ) -> dict[str, Callable[[], SavedFigure]]:
     """All figures. `traces` holds the queue of run 0: of "case 1", "case 2" (RED), and of the standard case."""
     return {
-        "fig9": partial(_arrivals, traces, folder),
-        "fig10": partial(_visits, traces, folder),
-        "fig11": partial(_fifth, traces, folder),
+        "fig9": partial(_arrivals, traces, default.interpretation, folder),
+        "fig10": partial(_visits, traces, default.interpretation, folder),
+        "fig11": partial(_fifth, traces, default.interpretation, folder),
         "fig12": partial(utilisation, sweep, [(count, HOSTS) for count in VISIT_COUNTS], 0, folder),
         "fig13": partial(utilisation, sweep, [(VISITS, hosts) for hosts in HOST_COUNTS], 1, folder),
         "fig14": partial(_around, default, folder),
@@ -92,43 +92,43 @@ def _lengths(axis: Axes, trace: QueueTrace, thresholds: tuple[int, int], *, ordi
     axis.legend(loc="upper right", ncols=3)
 
 
-def _arrivals(traces: dict[str, list[QueueTrace]], folder: Path) -> SavedFigure:
+def _arrivals(traces: dict[str, list[QueueTrace]], under: Interpretation, folder: Path) -> SavedFigure:
     span = (8.0, 14.0)
     with new_figure(rows=2) as (figure, axes):
         for axis, case, what in zip(
             axes, (1, 2), ("a connection begins", "a window is forwarded"), strict=True
         ):
-            _lengths(axis, traces[f"case {case}"][0].within(*span), DEFAULT.thresholds_fig9)
+            _lengths(axis, traces[f"case {case}"][0].within(*span), under.thresholds_fig9)
             mark(axis, (BURST_S,))
             axis.set_xlim(*span)
             panel(axis, f"case {case}: {what}", TIME, _QUEUE_AXIS)
-        return saved("ipf", figure, folder, "fig9", residents=DEFAULT.residents_fig9)
+        return saved("ipf", figure, folder, "fig9", residents=under.residents_fig9)
 
 
-def _visits(traces: dict[str, list[QueueTrace]], folder: Path) -> SavedFigure:
+def _visits(traces: dict[str, list[QueueTrace]], under: Interpretation, folder: Path) -> SavedFigure:
     (trace,) = traces["red"]
     with new_figure() as (figure, (axis,)):
         times, packets = longest(trace.times, trace.packets, 0.1)
         axis.step(times, packets, **_STEP, linestyle="-", color=_QUEUE, label="queue")
         every = slice(None, None, 50)
         axis.plot(trace.times[every], trace.average[every], linestyle="--", color=_AVERAGE, label="avg_q")
-        for level in DEFAULT.thresholds:
+        for level in under.thresholds:
             axis.axhline(level, color="0.4", linestyle="--", linewidth=0.8)
         mark(axis, sorted({at for of_host in evidence.visits() for at in of_host}))
         axis.set_xlim(0.0, SPAN_S)
         axis.set_ylim(0, experiments.LIMIT_PKTS)
         axis.legend(loc="upper right", ncols=2)
         label(axis, TIME, _QUEUE_AXIS)
-        return saved("ipf", figure, folder, "fig10", residents=DEFAULT.residents, hosts=HOSTS, visits=VISITS)
+        return saved("ipf", figure, folder, "fig10", residents=under.residents, hosts=HOSTS, visits=VISITS)
 
 
-def _fifth(traces: dict[str, list[QueueTrace]], folder: Path) -> SavedFigure:
+def _fifth(traces: dict[str, list[QueueTrace]], under: Interpretation, folder: Path) -> SavedFigure:
     fifth = evidence.visits()[0][VISITS - 1]
     span = (fifth - 1.0, fifth + 5.0)
     with new_figure(rows=2) as (figure, axes):
         for axis, queue in zip(axes, QUEUES, strict=True):
             trace = traces[queue][0].within(*span)
-            _lengths(axis, trace, DEFAULT.thresholds, ordinary=queue == "mred")
+            _lengths(axis, trace, under.thresholds, ordinary=queue == "mred")
             waiting = trace.times[trace.forwarded > 0]
             mark(axis, (waiting[0], waiting[-1]) if waiting.size else ())
             axis.set_xlim(*span)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from roamlab.papers.deciding import each
 from roamlab.papers.lte import claims, evidence, experiments, figures, model, modelfit
-from roamlab.papers.lte.experiments import DEFAULT, PREDICTIONS, TARGETS, Interpretation
+from roamlab.papers.lte.experiments import PREDICTIONS, TARGETS, Interpretation
 from roamlab.papers.reporting import Parts, mean, mean_cell, report, table_of
 from roamlab.papers.runs import SEED, Batch
 from roamlab.running.run import simulate
@@ -43,10 +43,10 @@ def example() -> Scenario:
 
 def reproduce(session: Session) -> Report:
     """Simulate, measure and draw."""
-    batch = Batch()
+    batch, under = Batch(), session.interpretation("lte")
     few = evidence.few_runs(session.runs)
-    anatomy = evidence.anatomy(batch, session.runs)
-    found = evidence.evidence(batch, DEFAULT, session.runs)
+    anatomy = evidence.anatomy(batch, session.runs, under)
+    found = evidence.evidence(batch, under, session.runs)
     weighed = evidence.active(batch, Interpretation(queue_weight=0.002), few, evidence.TABLE_IV)
     session.make(batch)
     tables = {
@@ -65,13 +65,15 @@ def reproduce(session: Session) -> Report:
     if session.part is None:
         traced()
     drawings = figures.drawings(anatomy, found, traced, session.figures)
-    handovers = {name: partial(_messages, scheme, session.figures) for scheme, name in figures.CHARTS.items()}
+    handovers = {
+        name: partial(_messages, scheme, under, session.figures) for scheme, name in figures.CHARTS.items()
+    }
     parts = Parts(claims.every(anatomy, found), tables, drawings, handovers)
-    return report("lte", session, batch, parts, few, DEFAULT)
+    return report("lte", session, batch, parts, few, under)
 
 
-def _messages(scheme: Scheme, folder: Path) -> Drawn:
-    made = chart(simulate(experiments.trajectory(scheme), SEED), experiments.REF)
+def _messages(scheme: Scheme, under: Interpretation, folder: Path) -> Drawn:
+    made = chart(simulate(experiments.trajectory(scheme, under), SEED), experiments.REF)
     return figures.messages(made, scheme, folder)
 
 

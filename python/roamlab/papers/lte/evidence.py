@@ -245,7 +245,7 @@ def traces(found: Evidence) -> Traced:
     outcomes = [one.congestion.outcome for one in found.forwarding["standard", TARGETS[-1]]]
     number = outcomes.index("timeout") if "timeout" in outcomes else 0
     drawn = {
-        scheme: measures.trace(simulate(experiments.trajectory(scheme), SEED, number))
+        scheme: measures.trace(simulate(experiments.trajectory(scheme, found.interpretation), SEED, number))
         for scheme in experiments.SCHEMES
     }
     return number, drawn

@@ -214,9 +214,9 @@ def forwarding(scheme: Scheme, targets: int = 5, interpretation: Interpretation 
 
 
 @cache
-def trajectory(scheme: Scheme) -> Scenario:
+def trajectory(scheme: Scheme, interpretation: Interpretation = DEFAULT) -> Scenario:
     """Figs. 9 and 10: table II in full length, with the router's queues on record."""
-    scenario = _schemed(cells(1, 5, 5.0), scheme, "droptail", DEFAULT, ecn=False)
+    scenario = _schemed(cells(1, 5, 5.0, interpretation), scheme, "droptail", interpretation, ecn=False)
     return scenario.set("record.queues", ["r->enb1", "r->enb2"])
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from roamlab.papers.deciding import each
 from roamlab.papers.mblue import claims, evidence, experiments, figures
-from roamlab.papers.mblue.experiments import DEFAULT, QUEUES, Interpretation
+from roamlab.papers.mblue.experiments import QUEUES, Interpretation
 from roamlab.papers.reporting import Parts, mean, mean_cell, report, table_of
 from roamlab.papers.runs import SEED, Batch
 from roamlab.running.run import simulate
@@ -40,27 +40,27 @@ def example() -> Scenario:
 
 def reproduce(session: Session) -> Report:
     """Simulate, measure and draw."""
-    batch = Batch()
-    anatomy = evidence.anatomy(batch, session.runs)
+    batch, under = Batch(), session.interpretation("mblue")
+    anatomy = evidence.anatomy(batch, session.runs, under)
     few = evidence.few_runs(session.runs)
-    found = evidence.evidence(batch, DEFAULT, session.runs)
+    found = evidence.evidence(batch, under, session.runs)
     nearest = evidence.one_handoff(batch, _NEAREST, few)
-    traces = evidence.traces(batch)
+    traces = evidence.traces(batch, under)
     session.make(batch)
     tables = {
         "table1": partial(_delays, anatomy),
         "means": partial(_means, found),
         "sync": partial(_synchronised, found),
-        "fig12": partial(_received, {"default": found.one, "empty at any time, RTO floor 1 s": nearest}),
+        "fig12": partial(_received, {session.named: found.one, "empty at any time, RTO floor 1 s": nearest}),
     }
-    handovers = {"signalling": partial(_signalling, session.figures)}
+    handovers = {"signalling": partial(_signalling, under, session.figures)}
     drawings = figures.drawings(found, traces, session.figures)
     parts = Parts(claims.every(anatomy, found), tables, drawings, handovers)
-    return report("mblue", session, batch, parts, few, DEFAULT)
+    return report("mblue", session, batch, parts, few, under)
 
 
-def _signalling(folder: Path) -> Handover:
-    return figures.signalling(simulate(experiments.one_handoff("mblue"), SEED), folder)
+def _signalling(under: Interpretation, folder: Path) -> Handover:
+    return figures.signalling(simulate(experiments.one_handoff("mblue", under), SEED), folder)
 
 
 def _delays(anatomy: Anatomy) -> Table:

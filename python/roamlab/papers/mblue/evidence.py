@@ -66,12 +66,12 @@ def one_handoff(
     )
 
 
-def traces(batch: Batch) -> dict[str, dict[str, list[QueueTrace]]]:
+def traces(batch: Batch, interpretation: Interpretation = DEFAULT) -> dict[str, dict[str, list[QueueTrace]]]:
     """The new base station's queue in run 0 under each discipline: with "one" handoff and with "three"."""
     take = partial(queue_trace, queue=measures.AIR)
     makers = {"one": experiments.one_handoff, "three": experiments.three_handoffs}
     return {
-        number: batch.each({queue: (make(queue), 1) for queue in QUEUES}, take)
+        number: batch.each({queue: (make(queue, interpretation), 1) for queue in QUEUES}, take)
         for number, make in makers.items()
     }
 

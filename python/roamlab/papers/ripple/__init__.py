@@ -15,7 +15,6 @@ from roamlab.papers.reporting import Parts, mean, mean_cell, report, table_of
 from roamlab.papers.ripple import claims, evidence, experiments, explanations, figures
 from roamlab.papers.ripple.claims import NAMES
 from roamlab.papers.ripple.experiments import (
-    DEFAULT,
     DELAYS_MS,
     HANDOVERS,
     MECHANISMS,
@@ -47,11 +46,11 @@ def example() -> Scenario:
 
 def reproduce(session: Session) -> Report:
     """Simulate, measure and draw."""
-    batch = Batch()
+    batch, under = Batch(), session.interpretation("ripple")
     few = evidence.few_runs(session.runs)
-    default = evidence.evidence(batch, DEFAULT, session.runs)
+    default = evidence.evidence(batch, under, session.runs)
     rfc = evidence.evidence(batch, RFC, few)
-    named = evidence.named(batch, few)
+    named = evidence.named(batch, few, under)
     why = [name for name in explanations.NAMES_OF_EFFECTS if session.draws(f"why-{name}")]
     effects = explanations.gather(batch, session.runs, why)
     session.make(batch)
@@ -62,13 +61,13 @@ def reproduce(session: Session) -> Report:
     }
     tables = {
         "points": partial(_points, default),
-        "peak": partial(_peak, default),
+        "peak": partial(_peak, default, session.named),
         "named": partial(_named, default, named),
     }
     if explained:
         tables |= {"explained": partial(_explained, explained), "causes": partial(_causes, explained)}
     drawings = figures.drawings(default, rfc, named, explained, session.figures)
-    return report("ripple", session, batch, Parts(decided, tables, drawings), few, DEFAULT)
+    return report("ripple", session, batch, Parts(decided, tables, drawings), few, under)
 
 
 def _points(found: Evidence) -> Table:
@@ -92,14 +91,14 @@ def _points(found: Evidence) -> Table:
     )
 
 
-def _peak(found: Evidence) -> Table:
+def _peak(found: Evidence, named: str) -> Table:
     """The overlap with the highest throughput, mean of TCPs and mechanisms; the smallest of equal ones."""
     through = [
         sum(claims.throughput(found, tcp, way, overlap) for tcp in TCPS for way in MECHANISMS)
         for overlap in SOFT_MS
     ]
     peaks = [float(SOFT_MS[at]) for at in np.argmax(np.array(through), axis=0)]
-    rows: list[Row] = [("default", mean_cell(peaks))]
+    rows: list[Row] = [(named, mean_cell(peaks))]
     return Table("Where throughput is highest in a soft handover", ("interpretation", "overlap [ms]"), rows)
 
 
