@@ -81,8 +81,8 @@ def of_this_day(test: str) -> pytest.MarkDecorator:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The longest tests come first, so that the workers end together. Those that start cargo come last.
 
-    They take what `make test` compiles meanwhile. Of the tests of a module marked `alternates` half run each day, where
-    all are asked for.
+    They take what `make test` compiles meanwhile. Of the tests marked `alternates` half run each day, where all are
+    asked for.
     """
     alternate = [item for item in items if item.get_closest_marker("alternates")]
     if len(alternate) > _FEW:
