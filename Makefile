@@ -95,9 +95,13 @@ quick:
 	MAKEFLAGS= cargo test --quiet --locked --workspace $(RUNS) -- \
 	  simulation:: determinism:: forced:: causes:: recovery::
 
-# What `tests/recorded` holds, as it is today. The changelog gives the reason of a change.
+# What `tests/recorded` holds, as it is today, and the number of the engine's behaviour, a digest of it. The changelog gives
+# the reason of a change.
 record:
 	MAKEFLAGS= ROAMLAB_RECORD=again cargo test --quiet --locked --workspace $(RUNS) -- as_recorded
+	$(MAKE) behaviour
+behaviour:
+	cat tests/recorded/*.txt | sha256sum | cut -c 1-8 > crates/python/behaviour
 
 case:
 	@MAKEFLAGS= ROAMLAB_CASE=$(CASE) cargo test --quiet --locked --workspace $(RUNS) -- --nocapture a_case_can_be_printed
