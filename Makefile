@@ -125,7 +125,7 @@ deep: mutate mutants crash planted links differential
 	$(MAKE) playground .venv/.dev .venv/.extension
 	ROAMLAB_DEEP=1 $(BIN)/pytest tests/python/pages/test_playground_engine.py -k recorded_runs
 	ROAMLAB_DEEP=1 $(BIN)/pytest $(addprefix tests/python/,$(addsuffix .py,project/test_docs project/test_contributing \
-	  project/test_wheel commands/test_output commands/test_crash commands/test_screen pages/test_browser_pages \
+	  project/test_release project/test_wheel commands/test_output commands/test_crash commands/test_screen pages/test_browser_pages \
 	  pages/test_playground papers/test_one_claim verdicts/test_stored \
 	  sweeps/test_threshold))
 

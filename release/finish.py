@@ -1,7 +1,8 @@
 """Completes a release: `python release/finish.py FOLDER`, behind wheel, source distribution and site (`make release`).
 
-It adds the playground, the lists of parts (SBOM) from the wheel, the licences, the citation and the description for an
-archive with a DOI, the pages in front of the sites of all versions, and the sums. `--version` prints the version alone.
+It adds the playground, the lists of parts (SBOM) from the wheel, the licences and the citation. It adds the description
+for an archive with a DOI, the pages in front of the sites of all versions, and the sums. `--version` prints the version
+alone.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ COPIES = {
     ".zenodo.json": ".zenodo.json",
     "CHANGELOG.md": "CHANGELOG.md",
 }
-"""Files of the project that a release has as they are."""
+"""Files of the project that a release has unchanged."""
 SUMS = "SHA256SUMS"
 
 

@@ -1,8 +1,8 @@
 """Writes LICENSE-THIRD-PARTY.txt: the licences of what the wheel has from others.
 
-`python release/notices.py [OUT]`. The wheel has Rust crates and Rust's standard library, compiled into the engine and into
-the playground's WebAssembly, and the JavaScript of the playground's editor. Cargo names the crates and their folders,
-npm's lock the packages of JavaScript; the texts are those of the packages. It has no fonts.
+`python release/notices.py [OUT]`. The wheel has Rust crates and Rust's standard library, compiled into the engine and
+into the playground's WebAssembly, and the JavaScript of the playground's editor. Cargo names the crates and their
+folders, npm's lock the packages of JavaScript; the texts are those of the packages. There are no fonts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 VENDOR = ROOT / "python/roamlab/playground/vendor"
 BUILDS = (("roamlab-python", "x86_64-unknown-linux-gnu"), ("roamlab-wasm", "wasm32-unknown-unknown"))
-"""What is compiled, and the target whose crates are in it."""
+"""The two compiled packages, each with the target whose crates are in it."""
 _TEXTS = re.compile(r"(licen[sc]e|copying|copyright|notice|unlicense)", re.IGNORECASE)
 
 _ALTERNATIVES = re.compile(r"apache|bsd|unlicense|zlib", re.IGNORECASE)
@@ -41,9 +41,11 @@ def crates() -> list[Part]:
     """The crates that are compiled into the engine and the playground, by name. Raises `CalledProcessError`."""
     described = {
         (package["name"], package["version"]): package
-        for package in json.loads(_output("cargo", "metadata", "--locked", "--format-version", "1"))["packages"]
+        for package in json.loads(_output("cargo", "metadata", "--locked", "--format-version", "1"))[
+            "packages"
+        ]
     }
-    names = {name for package, target in BUILDS for name in _linked(package, target)}
+    names = {name for package, target in BUILDS for name in linked(package, target)}
     packages = [described[name] for name in sorted(names)]
     return [
         Part(
@@ -68,7 +70,7 @@ def editor() -> list[Part]:
     ]
 
 
-def _linked(package: str, target: str) -> Iterator[tuple[str, str]]:
+def linked(package: str, target: str) -> Iterator[tuple[str, str]]:
     """Name and version of each crate that is linked: none of macros, builds and tests."""
     call = ("cargo", "tree", "--locked", "--package", package, "--target", target)
     for line in _output(*call, "--edges", "normal,no-proc-macro", "--prefix", "none").splitlines():
@@ -102,7 +104,9 @@ def _without_file(part: Part) -> str:
     """The terms of a package that names its licence and has no file of it: MIT's are in our own file."""
     terms = (ROOT / "LICENSE-MIT").read_text(encoding="utf-8")
     assert part.licence == "MIT", f"{part.name} has no licence file: add the terms of {part.licence}"
-    return re.sub(r"^Copyright.*$", f"Copyright (c) {part.authors}", terms, count=1, flags=re.MULTILINE).strip()
+    return re.sub(
+        r"^Copyright.*$", f"Copyright (c) {part.authors}", terms, count=1, flags=re.MULTILINE
+    ).strip()
 
 
 def notices() -> str:

@@ -60,7 +60,7 @@ _WEEK = [
     {"newcomer"},
     {"site", "bcmp", "stub"},
     {"ripple", "ipf", "paths"},
-    {"wheel"},
+    {"wheel", "source"},
     {"site", "ripple", "kills"},
     {"bcmp", "paths", "kills"},
     {"site", "ipf"},
