@@ -125,7 +125,7 @@ deep: mutate mutants crash planted links differential
 	$(MAKE) playground .venv/.dev .venv/.extension
 	ROAMLAB_DEEP=1 $(BIN)/pytest tests/python/pages/test_playground_engine.py -k recorded_runs
 	ROAMLAB_DEEP=1 $(BIN)/pytest $(addprefix tests/python/,$(addsuffix .py,project/test_docs project/test_contributing \
-	  project/test_release project/test_wheel commands/test_output commands/test_crash commands/test_screen pages/test_browser_pages \
+	  release/test_release release/test_wheel commands/test_output commands/test_crash commands/test_screen pages/test_browser_pages \
 	  pages/test_playground papers/test_one_claim verdicts/test_stored \
 	  sweeps/test_threshold))
 
@@ -306,8 +306,8 @@ release: .venv/.dev .venv/.extension
 	$(BIN)/maturin sdist --out $(RELEASE)
 	$(SITE) -A versions=versions.html docs $(RELEASE)/site/$$($(BIN)/python release/finish.py --version)
 	$(BIN)/python release/finish.py $(RELEASE)
-	ROAMLAB_DEEP=1 ROAMLAB_RELEASE=$(CURDIR)/$(RELEASE) $(BIN)/pytest tests/python/project/test_release.py \
-	  tests/python/project/test_wheel.py
+	ROAMLAB_DEEP=1 ROAMLAB_RELEASE=$(CURDIR)/$(RELEASE) $(BIN)/pytest tests/python/release/test_release.py \
+	  tests/python/release/test_wheel.py
 	@echo "release: $(RELEASE)"
 
 LICENSE-THIRD-PARTY.txt: Cargo.lock release/notices.py $(PLAYGROUND)/vendor/package-lock.json $(PLAYGROUND)/vendor/LICENSE
