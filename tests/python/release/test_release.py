@@ -24,6 +24,7 @@ import finish
 import notices
 import roamlab as rl
 from conftest import ROOT, of_this_day
+from packaged import packaged
 from roamlab import _roamlab
 from roamlab.cli import cli
 from roamlab.kernel import cache
@@ -109,6 +110,7 @@ def test_the_source_distribution_builds_from_its_locks_and_the_registries(tmp_pa
     with tarfile.open(source) as content:
         content.extractall(tmp_path, filter="data")
     (unpacked,) = (path for path in tmp_path.iterdir() if (path / "PKG-INFO").is_file())
+    assert [name for name in packaged() if not (unpacked / "python" / name).is_file()] == []
     venv.create(tmp_path / "venv", with_pip=True)
     pip = [tmp_path / "venv/bin/pip", "install", "--quiet", "--disable-pip-version-check"]
     setting = {

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT, of_this_day
+from packaged import packaged
 
 BIN = Path(sys.executable).parent
 PROGRAM = """
@@ -130,9 +131,7 @@ def _check_content(wheel: Path) -> None:
     assert "-cp311-abi3-manylinux_2_" in wheel.name, "one wheel for all later versions of Python"
     with zipfile.ZipFile(wheel) as content:
         names = set(content.namelist())
-    packaged = [path for path in (ROOT / "python/roamlab").rglob("*") if path.is_file()]
-    left = {"__pycache__", "against"}
-    kept = {path.relative_to(ROOT / "python").as_posix() for path in packaged if not left & set(path.parts)}
+    kept = {name for name in packaged() if not name.startswith("roamlab/against/")}
     assert {"roamlab/py.typed", "roamlab/_roamlab.pyi", "roamlab/explorer/lanes.js"} <= kept
     assert kept - names == set()
     assert not [name for name in names if name.startswith("roamlab/against/")]
