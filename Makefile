@@ -74,7 +74,7 @@ tools:
 # The engine that Python's tests run: that of users if it is there, otherwise that of Rust's tests, which is slower, has
 # every check on and is ready a few seconds after them.
 ifeq ($(origin ENGINE), undefined)
-ENGINE := $(shell $(MAKE) -qs .venv/.extension ENGINE=any 2> /dev/null && echo .venv/.extension || echo .venv/.checked)
+ENGINE := $(shell MAKEFLAGS= $(MAKE) -qs --no-print-directory .venv/.extension ENGINE=any 2> /dev/null && echo .venv/.extension || echo .venv/.checked)
 endif
 
 # Two cores are busy to the end: Rust is compiled and tested while Python's files are linted and its tests run.
