@@ -118,6 +118,7 @@ def test_the_source_distribution_builds_from_its_locks_and_the_registries(tmp_pa
     }
     # The optimised engine takes minutes more; what is built from which sources is the same.
     setting |= {"CARGO_HOME": str(tmp_path / "cargo"), "MATURIN_PEP517_ARGS": "--profile quick"}
+    setting["PATH"] = f"{tmp_path / 'venv/bin'}{os.pathsep}{os.environ['PATH']}"
     for words in (
         ["--require-hashes", "--requirement", unpacked / "requirements.lock"],
         ["--no-deps", "--no-index", "--no-build-isolation", unpacked],
@@ -173,7 +174,7 @@ def test_the_wheel_loads_with_an_old_c_library_and_is_small(release: Path) -> No
     shown = subprocess.run(
         [BIN / "auditwheel", "show", wheel], capture_output=True, text=True, check=True
     ).stdout
-    (tag,) = re.findall(r'consistent with the following platform\s+tag:\s+"manylinux_2_(\d+)_x86_64"', shown)
+    (tag,) = re.findall(r'following platform tag: "manylinux_2_(\d+)_x86_64"', " ".join(shown.split()))
     assert int(tag) <= 28, shown
 
 
