@@ -14,14 +14,16 @@
 # make playground   the page that runs scenarios in a browser
 # make gallery | picture   the gallery's page and pictures into out/gallery; the pictures of the README and of the explorer
 # make paper-pictures   the pictures on the pages of the papers and of a report, from all their runs
-# make lint | bench | bench-instructions | differential | crash | wheel | clean
+# make wheel   the wheel alone, in dist/release
+# make release   all that is published, in dist/release: wheel, source, site, playground, licences, parts, sums; and tests it
+# make lint | bench | bench-instructions | differential | crash | clean
 #
 # Everything is made inside this folder: .venv, target, .cache, dist. A second call does nothing that is done.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: quick deep record case gallery picture paper-pictures playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python build-rust test-rust test-page test-python
+.PHONY: quick deep record case gallery picture paper-pictures playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel release behaviour clean lint-rust lint-python build-rust test-rust test-page test-python
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -72,7 +74,7 @@ tools:
 # The engine that Python's tests run: that of users if it is there, otherwise that of Rust's tests, which is slower, has
 # every check on and is ready a few seconds after them.
 ifeq ($(origin ENGINE), undefined)
-ENGINE := $(shell $(MAKE) -qs .venv/.extension ENGINE=any 2> /dev/null && echo .venv/.extension || echo .venv/.checked)
+ENGINE := $(shell MAKEFLAGS= $(MAKE) -qs --no-print-directory .venv/.extension ENGINE=any 2> /dev/null && echo .venv/.extension || echo .venv/.checked)
 endif
 
 # Two cores are busy to the end: Rust is compiled and tested while Python's files are linted and its tests run.
@@ -95,9 +97,13 @@ quick:
 	MAKEFLAGS= cargo test --quiet --locked --workspace $(RUNS) -- \
 	  simulation:: determinism:: forced:: causes:: recovery::
 
-# What `tests/recorded` holds, as it is today. The changelog gives the reason of a change.
+# What `tests/recorded` holds, as it is today, and the number of the engine's behaviour, a digest of it. The changelog gives
+# the reason of a change.
 record:
 	MAKEFLAGS= ROAMLAB_RECORD=again cargo test --quiet --locked --workspace $(RUNS) -- as_recorded
+	$(MAKE) behaviour
+behaviour:
+	cat tests/recorded/*.txt | sha256sum | cut -c 1-8 > crates/python/behaviour
 
 case:
 	@MAKEFLAGS= ROAMLAB_CASE=$(CASE) cargo test --quiet --locked --workspace $(RUNS) -- --nocapture a_case_can_be_printed
@@ -119,8 +125,9 @@ deep: mutate mutants crash planted links differential
 	$(MAKE) playground .venv/.dev .venv/.extension
 	ROAMLAB_DEEP=1 $(BIN)/pytest tests/python/pages/test_playground_engine.py -k recorded_runs
 	ROAMLAB_DEEP=1 $(BIN)/pytest $(addprefix tests/python/,$(addsuffix .py,project/test_docs project/test_contributing \
-	  project/test_wheel commands/test_output commands/test_crash commands/test_screen pages/test_browser_pages \
-	  pages/test_playground pages/test_shipped_notebooks papers/test_one_claim papers/test_measuring runs/test_scale verdicts/test_stored \
+	  release/test_release release/test_wheel commands/test_output commands/test_crash commands/test_screen \
+	  pages/test_browser_pages pages/test_playground pages/test_shipped_notebooks papers/test_one_claim \
+	  papers/test_measuring runs/test_scale verdicts/test_stored \
 	  sweeps/test_threshold))
 
 lint: lint-rust lint-python
@@ -238,9 +245,10 @@ $(WASM)/optimised: $(RUST_SOURCES) crates/wasm/build.sh crates/wasm/bindgen/Carg
 	touch $@
 
 # Where the compiler's library for WebAssembly cannot be had, site and wheel are made without the playground.
+SITE := $(BIN)/sphinx-build -W --keep-going -q -b html -d .cache/doctrees
 docs: .venv/.dev .venv/.extension
 	$(MAKE) playground || true
-	$(BIN)/sphinx-build -W --keep-going -q -b html -d .cache/doctrees docs dist/docs
+	$(SITE) docs dist/docs
 	@echo "site: dist/docs/index.html"
 
 # Fails where a packet-hop takes more than 1 % more instructions than benches/instructions.toml says.
@@ -281,13 +289,39 @@ crash: .venv/.dev .venv/.extension
 planted: .venv/.extension
 	$(BIN)/python tests/python/shared/planted.py 200 50 60
 
-wheel: .venv/.packages
+# Zig links the engine against a C library of 2018 (Debian 10, RHEL 8 and later), whatever this machine has.
+RELEASE := dist/release
+GLIBC := manylinux_2_28
+PARTS := .cache/editor.cdx.json
+wheel: .venv/.release LICENSE-THIRD-PARTY.txt $(PARTS)
 	$(MAKE) playground || true
-	$(BIN)/maturin build --release --out dist
+	rm -f $(RELEASE)/*.whl
+	MAKEFLAGS= PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --zig --compatibility $(GLIBC) \
+	  --sbom-include $(PARTS) --out $(RELEASE)
+
+# One folder for each version: those of earlier versions are added where the site is published.
+release: .venv/.dev .venv/.extension
+	rm -rf $(RELEASE)
+	$(MAKE) playground
+	$(MAKE) wheel
+	$(BIN)/maturin sdist --out $(RELEASE)
+	$(SITE) -A versions=versions.html docs $(RELEASE)/site/$$($(BIN)/python release/finish.py --version)
+	$(BIN)/python release/finish.py $(RELEASE)
+	ROAMLAB_DEEP=1 ROAMLAB_RELEASE=$(CURDIR)/$(RELEASE) $(BIN)/pytest tests/python/release/test_release.py \
+	  tests/python/release/test_wheel.py
+	@echo "release: $(RELEASE)"
+
+LICENSE-THIRD-PARTY.txt: Cargo.lock release/notices.py $(PLAYGROUND)/vendor/package-lock.json $(PLAYGROUND)/vendor/LICENSE
+	$(PYTHON) release/notices.py $@
+
+# The parts of the engine are listed by maturin, those of the editor by npm.
+$(PARTS): $(PLAYGROUND)/vendor/package-lock.json
+	mkdir -p $(@D)
+	cd $(<D) && npm sbom --package-lock-only --omit dev --sbom-format cyclonedx > $(CURDIR)/$@
 
 # Results in out/ are the user's and stay.
 clean:
-	rm -rf .venv .cache target dist python/roamlab/_roamlab*.so
+	rm -rf .venv .cache target dist LICENSE-THIRD-PARTY.txt python/roamlab/_roamlab*.so
 
 # The builder of extensions alone: with it the engine is compiled while the other packages are fetched.
 .venv/.maturin: requirements.lock
@@ -304,6 +338,10 @@ clean:
 .venv/.dev: requirements-dev.lock .venv/.packages
 	$(BIN)/pip install --quiet --require-hashes --requirement requirements-dev.lock
 	$(BIN)/python tests/shared_path.py
+	touch $@
+
+.venv/.release: requirements-release.lock .venv/.packages
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements-release.lock
 	touch $@
 
 # Without an index: whatever the package needs must come from the lock.

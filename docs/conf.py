@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import roamlab
 from roamlab import _roamlab
 from roamlab.gallery import page as gallery
 
@@ -22,7 +23,8 @@ project = "Roamlab"
 copyright = "the Roamlab authors"  # noqa: A001  (Sphinx's name)
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_click"]
 html_theme = "furo"
-html_title = "Roamlab"
+release = version = roamlab.__version__
+html_title = f"Roamlab {release}"
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 default_role = "code"
@@ -30,6 +32,18 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+templates_path = ["_templates"]
+# Those of the theme, and other versions below the name, which has this one.
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "versions.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
 
 HERE = Path(__file__).parent
 PAPERS = HERE.parent / "python/roamlab/papers"

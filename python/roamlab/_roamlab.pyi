@@ -96,6 +96,12 @@ def constants() -> str:
 def build_hash() -> str:
     """A hash of the engine's sources."""
 
+def behaviour() -> str:
+    """The number of the engine's behaviour: a digest of what the recorded random runs do.
+
+    Builds with equal numbers give equal results wherever these runs reach.
+    """
+
 def run(
     text: str,
     name: str,

@@ -167,8 +167,29 @@ def _for_extra(command: click.Command, extra: str) -> str:
     return ""
 
 
+def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    """Print what a result depends on: the version, the engine's behaviour and the built kernels."""
+    if not asked or ctx.resilient_parsing:
+        return
+    from roamlab import _roamlab
+    from roamlab.kernel import cache
+    from roamlab.records.manifest import package_version
+
+    kernels = [folder.name for version in cache.VERSIONS if (folder := cache.built(version))]
+    of_linux = f"Linux kernel {', '.join(kernels)}" if kernels else "no Linux kernel built"
+    say(f"roamlab {package_version()}, engine behaviour {_roamlab.behaviour()}, {of_linux}")
+    ctx.exit()
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="roamlab")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version, the number of the engine's behaviour and the built Linux kernels.",
+)
 def cli() -> None:
     """TCP and UDP under handovers of a host."""
 

@@ -66,6 +66,8 @@ _WEEK = [
     {"ipf", "paths", "kills"},
 ]
 """Tests of some 10 to 130 CPU seconds, by the days on which they run: no day of the week has many of them."""
+_ON_NO_DAY = {"source"}
+"""Tests of many minutes: they run in `make deep` and at a release."""
 _FEW = 10
 """As many tests of those that alternate run on any day: somebody asks for them."""
 _ONCE_A_WEEK = "it runs once or twice a week, and in `make deep`"
@@ -73,8 +75,9 @@ _ONCE_A_WEEK = "it runs once or twice a week, and in `make deep`"
 
 def of_this_day(test: str) -> pytest.MarkDecorator:
     """Marks a long test, which runs on its days of the week, and always with `ROAMLAB_DEEP`."""
-    (today,) = of_today(_WEEK, len(_WEEK)) if "ROAMLAB_DEEP" not in os.environ else [set.union(*_WEEK)]
-    assert test in set.union(*_WEEK), test
+    every = set.union(*_WEEK, _ON_NO_DAY)
+    (today,) = [every] if "ROAMLAB_DEEP" in os.environ else of_today(_WEEK, len(_WEEK))
+    assert test in every, test
     return pytest.mark.skipif(test not in today, reason=_ONCE_A_WEEK)
 
 

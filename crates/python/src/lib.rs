@@ -100,6 +100,14 @@ fn build_hash() -> &'static str {
     env!("ROAMLAB_BUILD_HASH")
 }
 
+/// The number of the engine's behaviour: a digest of what the recorded random runs do (`tests/recorded`).
+///
+/// Builds with equal numbers give equal results wherever these runs reach. `make record` writes it.
+#[pyfunction]
+fn behaviour() -> &'static str {
+    include_str!("../behaviour").trim_ascii_end()
+}
+
 /// Fate of arrivals (arrays of times in ns, sizes in bytes, flows, ToS octets) in a queue, given as JSON,
 /// before a link whose rates are given by times in ns and bit/s. Returns arrays of the times at which packets
 /// left the queue, and of 0 (served), 1 (marked) or 2 (dropped).
@@ -187,6 +195,7 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tables, module)?)?;
     module.add_function(wrap_pyfunction!(constants, module)?)?;
     module.add_function(wrap_pyfunction!(build_hash, module)?)?;
+    module.add_function(wrap_pyfunction!(behaviour, module)?)?;
     module.add_function(wrap_pyfunction!(replay_queue, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)?;

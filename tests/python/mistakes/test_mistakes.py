@@ -125,7 +125,7 @@ def test_help_is_a_command() -> None:
     for arguments, says in [
         (["help"], "Commands:"),
         (["help", "run"], "Simulate a scenario"),
-        (["version"], "version"),
+        (["version"], "engine behaviour"),
     ]:
         done = CliRunner().invoke(cli, arguments)
         assert done.exit_code == 0

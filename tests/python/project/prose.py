@@ -34,7 +34,7 @@ _PATTERNS = (
     "examples/**/*.toml",
     *(
         f"{folder}/**/*.{suffix}"
-        for folder in ("benches", "crates", "docs", "fuzz", "python", "tests")
+        for folder in ("benches", "crates", "docs", "fuzz", "python", "release", "tests")
         for suffix in ("rs", "py", "pyi", "js", "toml", "md")
     ),
 )

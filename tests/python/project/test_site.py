@@ -116,6 +116,27 @@ def test_the_front_page_has_a_picture_three_doors_and_the_papers(site: Path) -> 
     assert all((site / f"papers/{paper}.html").exists() for paper in papers)
 
 
+def test_each_page_has_the_version(site: Path) -> None:
+    pages = [
+        page for page in site.rglob("*.html") if page.name != "play.html" and "_static" not in page.parts
+    ]
+    assert len(pages) > 50
+    assert [
+        page for page in pages if f"Roamlab {rl.__version__}" not in page.read_text(encoding="utf-8")
+    ] == []
+
+
+def test_installing_is_the_first_that_the_search_finds(site: Path) -> None:
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(f"{(site / 'search.html').as_uri()}?q=install")
+        page.wait_for_selector("#search-results li a")
+        assert (
+            page.locator("#search-results li a").first.get_attribute("href").split("?")[0]
+            == "installing.html"
+        )
+
+
 def test_the_search_finds_what_is_not_here(site: Path) -> None:
     index = (site / "searchindex.js").read_text(encoding="utf-8")
     documents = json.loads(re.search(r'"docnames":(\[.*?\])', index)[1])  # type: ignore[index]

@@ -332,6 +332,12 @@ const KNOWN: &[Known] = &[
     Known { words: &["validity"], among: "candidates", answer: CONSTANT },
     Known { words: &["retransmit", "retries"], among: "idle_after", answer: CONSTANT },
     Known { words: &["flush"], among: "longest_wait", answer: CONSTANT },
+    // Names of earlier versions: what left the format stays answered (docs/versions.md).
+    Known { words: &["vegasalpha", "vegasbeta", "vegasgamma"], among: "spurious_detection", answer: Text("this is a parameter of Vegas: write `congestion_control = { kind = \"vegas\", alpha = \"2 pkt\" }`, with `beta` and `gamma` there too") },
+    Known { words: &["ns2quirks", "flowcontrol", "rtoarithmetic", "reductionbase", "cutbase", "strictdupacks", "growonrecoveryexit", "recoveryburst", "timeoutkeepsdupacks", "rearmwhenidle", "freetimestamps", "timestampsize", "acktimestampsize", "sackoverhead", "ecnonretransmissions"], among: "spurious_detection", answer: Text("this follows from the profile: leave it out, and write the `profile` that you mean") },
+    Known { words: &["markedatfull"], among: "forwarded_at_full", answer: Name("forwarded_at_full") },
+    Known { words: &["countmarked"], among: "count_forwarded", answer: Name("count_forwarded") },
+    Known { words: &["advertisementlifetime"], among: "advertisement_interval", answer: Text("it had no effect: leave it out") },
     // Profiles.
     Known { words: &["linux", "linux5", "linux4", "linux61", "linux612", "linux515", "ubuntu", "kernel"], among: "linux-6", answer: Name("linux-6") },
     Known { words: &["ns", "ns2", "ns234", "ns235", "ns2linux"], among: "ns2-2009", answer: Name("ns2-2009") },
