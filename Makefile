@@ -306,6 +306,11 @@ clean:
 	$(BIN)/python tests/shared_path.py
 	touch $@
 
+# Editors find the schemas of the examples beside them.
+define schemas
+for of in scenario sweep; do $(BIN)/roamlab schema $$of > examples/$$of.schema.json; done
+endef
+
 # Without an index: whatever the package needs must come from the lock.
 MATURIN := MAKEFLAGS= PIP_NO_INDEX=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --quiet
 .venv/.compiled: $(RUST_SOURCES) pyproject.toml .venv/.maturin
@@ -314,6 +319,7 @@ MATURIN := MAKEFLAGS= PIP_NO_INDEX=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(B
 
 .venv/.extension: .venv/.compiled .venv/.packages
 	$(MATURIN) --profile quick
+	$(schemas)
 	rm -f .venv/.optimised .venv/.checked
 	touch $@
 
@@ -321,11 +327,13 @@ MATURIN := MAKEFLAGS= PIP_NO_INDEX=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(B
 .venv/.checked: $(RUST_SOURCES) pyproject.toml .venv/.packages
 	MAKEFLAGS= $(LINTING) cargo build --locked --workspace --lib --tests
 	$(BIN)/python tests/install_engine.py
+	$(schemas)
 	rm -f .venv/.extension .venv/.optimised
 	touch $@
 
 # The same, optimised as one program, as in wheels.
 .venv/.optimised: $(RUST_SOURCES) pyproject.toml .venv/.packages
 	$(MATURIN) --release
+	$(schemas)
 	rm -f .venv/.checked
 	touch .venv/.compiled .venv/.extension $@

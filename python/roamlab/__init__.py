@@ -128,9 +128,9 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from roamlab.records.manifest import package_version
+        from roamlab import _roamlab
 
-        return package_version()
+        return _roamlab.version()
     if name not in _HOMES:
         from roamlab.base.calls import no_attribute
 

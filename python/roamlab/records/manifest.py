@@ -6,7 +6,6 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from importlib.metadata import version
 from typing import Any, NoReturn
 
 from roamlab import _roamlab
@@ -217,17 +216,11 @@ def describe(scenario: Scenario, seed: int, run: int) -> Manifest:
         parameters_text=scenario.resolved,
         seed=seed,
         run=run,
-        version=package_version(),
+        version=_roamlab.version(),
         schema_hash=schema_hash(),
         build_hash=build_of(scenario.resolved),
         warnings=scenario.warnings,
     )
-
-
-@cache
-def package_version() -> str:
-    """The version of the installed package."""
-    return version("roamlab")
 
 
 @cache

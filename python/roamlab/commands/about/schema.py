@@ -8,8 +8,9 @@ from roamlab.base.screen import say
 
 
 @click.command("schema")
-def command() -> None:
-    """Print the JSON Schema of scenarios, for editors."""
-    from roamlab import _roamlab
+@click.argument("of", metavar="[scenario|sweep]", type=click.Choice(["scenario", "sweep"]), default="scenario")
+def command(of: str) -> None:
+    """Print the JSON Schema of scenarios, or of sweeps, for editors."""
+    from roamlab.scenarios import editors
 
-    say(_roamlab.schema())
+    say(editors.text(of).rstrip("\n"))
