@@ -176,7 +176,7 @@ def _make(
 ) -> dict[str, Results]:
     """Make runs. Long tables are written during them; an interruption leaves nothing of a run under way.
 
-    With `totals` no table of a small run is written before these are told: Polars is loaded for the first one.
+    With `totals` no table of a small run is written before it gets these: Polars is loaded for the first one.
     """
     from roamlab.records.totals import Totals
 
@@ -207,7 +207,9 @@ def _make(
             keep,
             tell=tell,
             pieces=None if small else lambda index, piece: begun(index)[1].pieces.add(piece),
-            totals=(lambda _, flows, lost: totals(Totals.from_engine(flows, lost))) if totals and small else None,
+            totals=(lambda _, flows, lost: totals(Totals.from_engine(flows, lost)))
+            if totals and small
+            else None,
         )
     return kept
 
@@ -217,5 +219,5 @@ SMALL_BYTES, SMALL_FLOWS = 100_000_000, 1000
 
 
 def is_small(job: Job) -> bool:
-    """True if the run stays in memory until it ends, and its totals are told before it is written."""
+    """True if the run stays in memory until it ends, and its totals are there before it is written."""
     return job.scenario.advice[2] <= SMALL_BYTES and job.scenario.outline.flows <= SMALL_FLOWS

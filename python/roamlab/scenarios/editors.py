@@ -1,4 +1,4 @@
-"""The JSON Schemas of scenarios and sweeps for editors: an error marks the field that is wrong, not the table around it.
+"""The JSON Schemas of scenarios and sweeps for editors: an error marks the field, and not its table.
 
 The engine's schema lists the kinds of a table under `oneOf`, and so a validator reports of a wrong field that the whole
 table is none of them. Here `if` and `then` choose the kind, or the alternative by its type, and what is wrong is
@@ -8,9 +8,12 @@ reported in it. Editors propose texts from `anyOf`, which here also has `true`: 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 Node = dict[str, Any]
 
@@ -27,20 +30,24 @@ def text(of: str) -> str:
     return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 
-def _unknown(fields: Node) -> Node:
-    """The schema of a field that a table does not have. Nothing satisfies it, so it marks the field; `false` marks the table."""
-    return {"not": {"description": f"an unknown field; known are {', '.join(sorted(fields))}"}}
+def _closed(fields: Iterable[str], required: Sequence[str]) -> Node:
+    """The rule of a table with these fields.
+
+    A field that it does not have is marked by a schema that nothing satisfies; `false` would mark the table. What is
+    missing is marked at the table, but not if it may be misspelt: then the field with the unknown name is marked alone.
+    """
+    known = sorted(fields)
+    found: Node = {
+        "additionalProperties": {"not": {"description": f"an unknown field; known are {', '.join(known)}"}}
+    }
+    if required:
+        found |= {"if": {"propertyNames": {"enum": known}}, "then": {"required": [*required]}}
+    return found
 
 
 def _table(description: str, required: tuple[str, ...], **fields: Node) -> Node:
     """A table with fields."""
-    return {
-        "description": description,
-        "type": "object",
-        "properties": fields,
-        "required": [*required],
-        "additionalProperties": _unknown(fields),
-    }
+    return {"description": description, "type": "object", "properties": fields, **_closed(fields, required)}
 
 
 _TEXT: Node = {"type": "string"}
@@ -56,7 +63,11 @@ _UNTIL = _table(
     "runs until an interval is narrow enough",
     ("metric", "half_width"),
     metric=_TEXT | {"description": "the metric of the interval"},
-    half_width={"description": "of the interval, in the metric's unit", "type": "number", "exclusiveMinimum": 0},
+    half_width={
+        "description": "of the interval, in the metric's unit",
+        "type": "number",
+        "exclusiveMinimum": 0,
+    },
     minimum=_COUNT | {"description": "runs that are always made", "default": 20},
     budget=_COUNT | {"description": "runs that are made at most", "default": 1000},
     rule={"description": "how the number is found", "enum": ["pilot", "sequential"], "default": "pilot"},
@@ -147,7 +158,8 @@ class _Schema:
                 key: value for key, value in node.items() if key != "$ref"
             }
         about = {key: value for key, value in node.items() if key not in ("oneOf", "anyOf")}
-        several = [each for each in node.get("oneOf", node.get("anyOf", [])) if each.get("type") != "null"]
+        listed: list[Node] = node.get("oneOf") or node.get("anyOf") or []
+        several = [each for each in listed if each.get("type") != "null"]
         if len(several) == 1 and "oneOf" not in node:
             return self._node(several[0] | about, name)
         if several and all("const" in each for each in several):
@@ -168,7 +180,7 @@ class _Schema:
         if "items" in node:
             found["items"] = self._node(node["items"], name)
         if node.get("additionalProperties") is False:
-            found["additionalProperties"] = _unknown(node.get("properties", {}))
+            found |= _closed(node.get("properties", {}), found.pop("required", ()))
         elif isinstance(node.get("additionalProperties"), dict):
             found["additionalProperties"] = self._node(node["additionalProperties"], name)
         return found
@@ -181,13 +193,16 @@ class _Schema:
             of_kind = f"{name}-{kind}"
             self._made[of_kind] = self._node(table, name)
             refs.append({"$ref": f"#/$defs/{of_kind}"})
-        conditions = [{"properties": {"kind": {"const": kind}}, "required": ["kind"]} for kind in kinds]
+        conditions: list[Node] = [
+            {"properties": {"kind": {"const": kind}}, "required": ["kind"]} for kind in kinds
+        ]
+        fields = {field for table in tables for field in table["properties"]}
+        without: Node = {"properties": dict.fromkeys(sorted(fields), True), **_closed(fields, ["kind"])}
         return {
             "type": "object",
             "properties": {"kind": {"enum": kinds}},
-            "required": ["kind"],
             "anyOf": [*refs, True],
-            **_chosen([*zip(conditions, refs, strict=True)], {}),
+            **_chosen([*zip(conditions, refs, strict=True), ({"not": {"required": ["kind"]}}, without)], {}),
         }
 
     def _alternatives(self, several: list[Node], name: str) -> Node:

@@ -64,7 +64,7 @@ def copy(name: str, folder: Path) -> list[Path]:
 
 
 def _needed(example: Path) -> dict[str, bytes]:
-    """The files of an example by their names in a folder of their own: it, what it names, and what has its name."""
+    """The files of an example by their names in one folder: it, what it names, and what has its name."""
     text = example.read_text(encoding="utf-8")
     found = {example.name: b""}
     for quoted in dict.fromkeys(re.findall(r'"([\w./-]+)"', text)):

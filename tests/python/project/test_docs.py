@@ -137,7 +137,9 @@ def test_the_example_of_the_first_pages_has_a_story() -> None:
 
 
 def test_the_tutorial_shows_the_example() -> None:
-    shown = re.search(r"^```toml\n(.*?)^```$", (ROOT / "docs/tutorial.md").read_text(encoding="utf-8"), re.M | re.S)
+    shown = re.search(
+        r"^```toml\n(.*?)^```$", (ROOT / "docs/tutorial.md").read_text(encoding="utf-8"), re.M | re.S
+    )
     assert shown
     assert shown[1] == (ROOT / "examples/busy-cell.toml").read_text(encoding="utf-8")
 

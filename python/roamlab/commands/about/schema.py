@@ -8,7 +8,9 @@ from roamlab.base.screen import say
 
 
 @click.command("schema")
-@click.argument("of", metavar="[scenario|sweep]", type=click.Choice(["scenario", "sweep"]), default="scenario")
+@click.argument(
+    "of", metavar="[scenario|sweep]", type=click.Choice(["scenario", "sweep"]), default="scenario"
+)
 def command(of: str) -> None:
     """Print the JSON Schema of scenarios, or of sweeps, for editors."""
     from roamlab.scenarios import editors

@@ -51,7 +51,7 @@ def command(
             screen.print(part)
 
     print_estimate(loaded, err=as_json)
-    if note := store.told(manifest):
+    if note := store.noted(manifest):
         tell(Totals(note["flows"], note["drops"]))
         warnings = note["warnings"]
     else:

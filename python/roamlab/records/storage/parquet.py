@@ -41,7 +41,7 @@ def content(frame: pl.DataFrame) -> bytes:
 
 
 def read(path: Path, manifest: Manifest) -> pl.DataFrame:
-    """The table in a file, which a run with this manifest wrote. Raises `BadInput` if it is another one, or too long."""
+    """The table in a file, which a run with this manifest wrote. Raises `BadInput` if it is not, or is too long."""
     try:
         with open_regular(path) as file:  # Polars takes a path for a pattern
             _check_size(path, pl.scan_parquet(file), manifest)

@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from roamlab.records.storage.pieces import Pieces
 
 MANIFEST = "manifest.json"
-NOTE = "told.json"
+NOTE = "totals.json"
 KEY = "key"
 """The field of a manifest with the key of its run. Runs of earlier versions have none."""
+
 
 @dataclass(frozen=True)
 class Begun:
@@ -123,14 +124,14 @@ class Store(metaclass=Hinted):
             return False
         return found.key == manifest.key
 
-    def note(self, manifest: Manifest, told: Mapping[str, Any]) -> None:
-        """Keep next to a run what was told of it, so that this can be told again without its tables."""
-        text = json.dumps(told, ensure_ascii=False).encode()
+    def note(self, manifest: Manifest, totals: Mapping[str, Any]) -> None:
+        """Keep totals of a run next to it, so that they are shown again without its tables."""
+        text = json.dumps(totals, ensure_ascii=False).encode()
         with suppress(OSError):  # without it the tables are read
             write_durably(self.folder(manifest) / NOTE, [_digest_of(manifest, text), b"\n", text])
 
-    def told(self, manifest: Manifest) -> dict[str, Any] | None:
-        """What was told of a run that `find` would find; None without a note, or if that is damaged."""
+    def noted(self, manifest: Manifest) -> dict[str, Any] | None:
+        """The totals of a run that `find` would find; None if none were kept, or they are damaged."""
         try:
             with open_regular(self.folder(manifest) / NOTE) as file:
                 digest, _, text = file.read().partition(b"\n")
