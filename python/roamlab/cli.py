@@ -20,7 +20,7 @@ import click
 
 from roamlab import commands
 from roamlab.base.screen import accept_any_text, say
-from roamlab.commands import foreign
+from roamlab.commands import completion, foreign
 from roamlab.commands.output import BAD_INPUT, FAILED, INTERRUPTED
 
 _OTHER_WORDS = {
@@ -178,6 +178,8 @@ for _module in walk_packages(commands.__path__, f"{commands.__name__}."):
 def main() -> None:
     """Run the command line; every expected failure is a message and an exit code, never a traceback."""
     accept_any_text()
+    if "_ROAMLAB_COMPLETE" in os.environ:
+        completion.register()
     warnings.showwarning = _warned
     try:
         cli.main(prog_name="roamlab", standalone_mode=False)

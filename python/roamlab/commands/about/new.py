@@ -5,21 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from click.shell_completion import CompletionItem
 
 from roamlab.base.screen import console, say, shown
-
-
-def _complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Names of examples with their questions, for the shell."""
-    from roamlab.scenarios import examples
-
-    found = examples.questions()
-    return [CompletionItem(name, help=found[name]) for name in found if name.startswith(begun)]
+from roamlab.commands import completion
 
 
 @click.command("new")
-@click.argument("name", required=False, shell_complete=_complete)
+@click.argument("name", required=False, shell_complete=completion.examples)
 def command(name: str | None) -> None:
     """Copy an example into this folder, or list the examples.
 

@@ -10,8 +10,7 @@ import polars as pl
 from roamlab.base.errors import BadInput
 from roamlab.base.inputs import open_regular
 from roamlab.base.limits import SHARE, available_memory
-from roamlab.records.manifest import build_of
-from roamlab.records.storage.store import MANIFEST, broken
+from roamlab.records.manifest import MANIFEST, broken, build_of
 from roamlab.records.tables import TABLES
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from roamlab.base.inputs import home, open_regular, refuse_file
 from roamlab.base.output import draft_folder, sync, write_durably
 from roamlab.base.quantities import counted
 from roamlab.base.screen import shown
-from roamlab.records.manifest import Manifest
+from roamlab.records.manifest import MANIFEST, Manifest, broken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from roamlab.records.results import Results
     from roamlab.records.storage.pieces import Pieces
 
-MANIFEST = "manifest.json"
 NOTE = "totals.json"
 KEY = "key"
 """The field of a manifest with the key of its run. Runs of earlier versions have none."""
@@ -357,13 +356,3 @@ def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
             remedy="for another seed or scenario make another run with `roamlab run`, which has a separate folder",
         )
     return manifest, digests
-
-
-def broken(path: Path, problem: str) -> BadInput:
-    """The error for a file of a run folder that is not as it was written."""
-    return BadInput(
-        path,
-        problem,
-        expected="a run folder as it was written",
-        remedy=f"move {path.parent} away and run again: the same scenario and seed give the same run",
-    )
