@@ -36,7 +36,7 @@ _ZSH = (
 
 
 def register() -> None:
-    """Let bash and zsh write no space behind a part of a path, and read `PATH=VALUE`, which bash splits, as one word."""
+    """Let bash and zsh write no space behind a part of a path. Bash splits `PATH=VALUE`: make one word of it."""
     from click.shell_completion import BashComplete, ZshComplete, add_completion_class
 
     class Bash(BashComplete):
