@@ -42,6 +42,7 @@ _OTHER_WORDS = {
     "paper": "reproduce",
     "ping": "shell",
     "iperf": "shell",
+    **dict.fromkeys(("init", "create", "copy", "example", "examples", "template", "templates"), "new"),
 }
 """Words for commands that are not in their help."""
 
