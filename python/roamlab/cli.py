@@ -83,7 +83,7 @@ class _Commands(click.Group):
             said = {name: (command.help or "").lower() for name, command in self.commands.items()}
             meant = [_OTHER_WORDS[word]] if word in _OTHER_WORDS else []
             meant = meant or [name for name, text in said.items() if word in text.partition("\n")[0].split()]
-            if not meant or "Did you mean" in error.format_message():
+            if not meant or (word not in _OTHER_WORDS and "Did you mean" in error.format_message()):
                 raise
             raise click.UsageError(
                 f"No such command {args[0]!r}. Did you mean {' or '.join(map(repr, meant[:2]))}?", ctx

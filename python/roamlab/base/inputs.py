@@ -96,14 +96,15 @@ def _near(path: Path) -> str:
         return "fetch it first: this is no path of this machine"
     if str(path) == "-":
         return "for standard input write /dev/stdin, with a file that is redirected to it: < FILE"
-    if any(EXAMPLES.rglob(f"{path.name.removesuffix('.toml')}.toml")):
-        return f"copy the example of this name: roamlab new {path.name.removesuffix('.toml')}"
     try:
         with os.scandir(path.parent) as entries:
             files = {entry.name for entry in islice(entries, _MOST_NAMES) if entry.is_file()}
-        meant = f"{path.name}.toml" if f"{path.name}.toml" in files else closest(path.name, files)
     except (OSError, ValueError):
-        meant = ""
+        files = set()
+    name = path.name.removesuffix(".toml")
+    meant = f"{name}.toml" if f"{name}.toml" in files else closest(path.name, files)
+    if meant != f"{name}.toml" and any(EXAMPLES.rglob(f"{name}.toml")):
+        return f"copy the example of this name: roamlab new {name}"
     return f"check the path; did you mean {shown(path.with_name(meant))}?" if meant else "check the path"
 
 

@@ -104,6 +104,9 @@ def test_a_command_without_its_example_names_the_copy(empty: Path) -> None:
         _call("run", "busy-cell.toml")
     with pytest.raises(rl.BadInput, match="roamlab new lte"):
         rl.load("examples/lte.toml")
+    _call("new", "busy-cell")
+    with pytest.raises(rl.BadInput, match=r"did you mean busy-cell\.toml"):
+        _call("run", "busy-cell")
 
 
 def test_the_examples_are_found_in_a_wheel(tmp_path: Path) -> None:
