@@ -308,7 +308,8 @@ clean:
 
 # Editors find the schemas of the examples beside them.
 define schemas
-for of in scenario sweep; do $(BIN)/roamlab schema $$of > examples/$$of.schema.json; done
+$(BIN)/roamlab schema > examples/scenario.schema.json
+$(BIN)/roamlab schema --sweep > examples/sweep.schema.json
 endef
 
 # Without an index: whatever the package needs must come from the lock.

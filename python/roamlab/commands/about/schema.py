@@ -8,11 +8,9 @@ from roamlab.base.screen import say
 
 
 @click.command("schema")
-@click.argument(
-    "of", metavar="[scenario|sweep]", type=click.Choice(["scenario", "sweep"]), default="scenario"
-)
-def command(of: str) -> None:
-    """Print the JSON Schema of scenarios, or of sweeps, for editors."""
+@click.option("--sweep", is_flag=True, help="That of sweeps.")
+def command(*, sweep: bool) -> None:
+    """Print the JSON Schema of scenarios, for editors."""
     from roamlab.scenarios import editors
 
-    say(editors.text(of).rstrip("\n"))
+    say(editors.text("sweep" if sweep else "scenario").rstrip("\n"))
