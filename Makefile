@@ -287,7 +287,7 @@ wheel: .venv/.packages
 
 # Results in out/ are the user's and stay.
 clean:
-	rm -rf .venv .cache target dist python/roamlab/_roamlab*.so
+	rm -rf .venv .cache target dist python/roamlab/_roamlab*.so examples/*.schema.json
 
 # The builder of extensions alone: with it the engine is compiled while the other packages are fetched.
 .venv/.maturin: requirements.lock
