@@ -321,7 +321,7 @@ $(PARTS): $(PLAYGROUND)/vendor/package-lock.json
 
 # Results in out/ are the user's and stay.
 clean:
-	rm -rf .venv .cache target dist LICENSE-THIRD-PARTY.txt python/roamlab/_roamlab*.so
+	rm -rf .venv .cache target dist LICENSE-THIRD-PARTY.txt python/roamlab/_roamlab*.so examples/*.schema.json
 
 # The builder of extensions alone: with it the engine is compiled while the other packages are fetched.
 .venv/.maturin: requirements.lock
@@ -344,6 +344,12 @@ clean:
 	$(BIN)/pip install --quiet --require-hashes --requirement requirements-release.lock
 	touch $@
 
+# Editors find the schemas of the examples beside them.
+define schemas
+$(BIN)/roamlab schema > examples/scenario.schema.json
+$(BIN)/roamlab schema --sweep > examples/sweep.schema.json
+endef
+
 # Without an index: whatever the package needs must come from the lock.
 MATURIN := MAKEFLAGS= PIP_NO_INDEX=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --quiet
 .venv/.compiled: $(RUST_SOURCES) pyproject.toml .venv/.maturin
@@ -352,6 +358,7 @@ MATURIN := MAKEFLAGS= PIP_NO_INDEX=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(B
 
 .venv/.extension: .venv/.compiled .venv/.packages
 	$(MATURIN) --profile quick
+	$(schemas)
 	rm -f .venv/.optimised .venv/.checked
 	touch $@
 
@@ -359,11 +366,13 @@ MATURIN := MAKEFLAGS= PIP_NO_INDEX=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(B
 .venv/.checked: $(RUST_SOURCES) pyproject.toml .venv/.packages
 	MAKEFLAGS= $(LINTING) cargo build --locked --workspace --lib --tests
 	$(BIN)/python tests/install_engine.py
+	$(schemas)
 	rm -f .venv/.extension .venv/.optimised
 	touch $@
 
 # The same, optimised as one program, as in wheels.
 .venv/.optimised: $(RUST_SOURCES) pyproject.toml .venv/.packages
 	$(MATURIN) --release
+	$(schemas)
 	rm -f .venv/.checked
 	touch .venv/.compiled .venv/.extension $@

@@ -136,9 +136,9 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from roamlab.records.manifest import package_version
+        from roamlab import _roamlab
 
-        return package_version()
+        return _roamlab.version()
     if name.startswith("_"):
         # Python asks so for a module that it is about to import: ours of errors, too.
         raise AttributeError(f"module 'roamlab' has no attribute {name!r}")

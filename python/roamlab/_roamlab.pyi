@@ -93,6 +93,9 @@ def replay_queue(
 def constants() -> str:
     """Lists that the package shares with the analyses of a record, as JSON: `roamlab.records.constants` reads them."""
 
+def version() -> str:
+    """The version of the package."""
+
 def build_hash() -> str:
     """A hash of the engine's sources."""
 
@@ -129,6 +132,7 @@ def run_many(
     memory: int | None = None,
     tell: Callable[[int, int], None] | None = None,
     pieces: Callable[[int, Tables], None] | None = None,
+    totals: Callable[[int, dict[str, list[Any]], list[tuple[str, str, int]]], None] | None = None,
 ) -> None:
     """Runs `(text, name, seed, run)` in parallel with the interpreter's lock released.
 
@@ -141,6 +145,9 @@ def run_many(
     With `pieces` a long table is delivered during its run: `pieces(index, {table: columns, "names": ...})`
     gets its rows from the first to the last, 2^16 or more at a time, and `sink` does not get that table. Only
     the first piece of a table has names, all of them.
+
+    `totals(index, flows, lost)` is called before `sink`, and before NumPy is loaded: `flows` are the columns of that
+    table as lists, `lost` place, reason and number of lost packets, sorted. It takes no table that went to `pieces`.
     """
 
 def live(

@@ -20,7 +20,7 @@ import click
 
 import roamlab.commands as commands
 from roamlab.base.screen import accept_any_text, say
-from roamlab.commands import foreign
+from roamlab.commands import completion, foreign
 from roamlab.commands.output import BAD_INPUT, FAILED, INTERRUPTED
 
 _OTHER_WORDS = {
@@ -45,6 +45,7 @@ _OTHER_WORDS = {
     "paper": "reproduce",
     "ping": "shell",
     "iperf": "shell",
+    **dict.fromkeys(("init", "create", "copy", "example", "examples", "template", "templates"), "new"),
 }
 """Words for commands that are not in their help."""
 
@@ -85,7 +86,7 @@ class _Commands(click.Group):
             said = {name: (command.help or "").lower() for name, command in self.commands.items()}
             meant = [_OTHER_WORDS[word]] if word in _OTHER_WORDS else []
             meant = meant or [name for name, text in said.items() if word in text.partition("\n")[0].split()]
-            if not meant or "Did you mean" in error.format_message():
+            if not meant or (word not in _OTHER_WORDS and "Did you mean" in error.format_message()):
                 raise
             raise click.UsageError(
                 f"No such command {args[0]!r}. Did you mean {' or '.join(map(repr, meant[:2]))}?", ctx
@@ -202,6 +203,8 @@ for _module in walk_packages(commands.__path__, f"{commands.__name__}."):
 def main() -> None:
     """Run the command line; every expected failure is a message and an exit code, never a traceback."""
     accept_any_text()
+    if "_ROAMLAB_COMPLETE" in os.environ:
+        completion.register()
     warnings.showwarning = _warned
     try:
         cli.main(prog_name="roamlab", standalone_mode=False)

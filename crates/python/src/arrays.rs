@@ -1,10 +1,11 @@
-//! Tables as NumPy arrays.
+//! Tables as NumPy arrays, and the totals of a run as plain values.
 
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use roamlab_record::schema::{ColumnSchema, TableSchema};
 use roamlab_world::{Column, Table};
+use std::collections::BTreeMap;
 
 /// A column: its name, type, unit, meaning, and the words that it can hold with their meaning.
 type PyColumn = (&'static str, &'static str, &'static str, &'static str, Vec<(&'static str, &'static str)>);
@@ -54,4 +55,45 @@ fn add_column<'py>(
         }
     }
     Ok(None)
+}
+
+/// Lost packets: place, reason and how many.
+type Losses<'a> = Vec<(&'a str, &'a str, u64)>;
+
+/// The columns of the table `flows` as lists, and the lost packets by place and reason, sorted. None of them needs NumPy,
+/// which takes longer to load than a short run.
+pub fn totals<'py, 'a>(py: Python<'py>, tables: &'a [Table]) -> PyResult<(Bound<'py, PyDict>, Losses<'a>)> {
+    let of = |name: &'static str| {
+        tables.iter().filter(move |table| table.name == name).flat_map(|table| &table.columns)
+    };
+    let flows = PyDict::new(py);
+    for (name, column) in of("flows") {
+        flows.set_item(name, list(py, column)?)?;
+    }
+    let words = |wanted: &str| {
+        of("drops").find_map(|(name, column)| match column {
+            Column::Words(codes, words) if *name == wanted => Some((codes, words)),
+            _ => None,
+        })
+    };
+    let mut lost: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    if let (Some((places, place_names)), Some((reasons, reason_names))) = (words("place"), words("reason")) {
+        for (&place, &reason) in places.iter().zip(reasons) {
+            *lost.entry((&place_names[place as usize], &reason_names[reason as usize])).or_default() += 1;
+        }
+    }
+    Ok((flows, lost.into_iter().map(|((place, reason), packets)| (place, reason, packets)).collect()))
+}
+
+/// A column as a list of numbers, truth values or words.
+fn list<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyList>> {
+    match column {
+        Column::U64(values) => PyList::new(py, values),
+        Column::I64(values) => PyList::new(py, values),
+        Column::U32(values) => PyList::new(py, values),
+        Column::F64(values) => PyList::new(py, values),
+        Column::Bool(values) => PyList::new(py, values),
+        Column::U8(values) => PyList::new(py, values),
+        Column::Words(codes, words) => PyList::new(py, codes.iter().map(|&code| &words[code as usize])),
+    }
 }

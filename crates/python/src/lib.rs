@@ -94,6 +94,12 @@ fn constants() -> String {
     roamlab_analysis::constants().to_string()
 }
 
+/// The version of the package.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
 /// A hash of the engine's sources.
 #[pyfunction]
 fn build_hash() -> &'static str {
@@ -143,16 +149,17 @@ fn run<'py>(
     let source = Source::new(&jobs, (trace, capture), None, memory)?;
     let take = |_, tables: &Bound<'py, PyDict>| result.update(tables.as_mapping());
     let nobody = None::<fn(usize, &Bound<'py, PyDict>) -> PyResult<()>>;
-    each_result(py, source, 1, Sinks { pieces: nobody, tables: take }, teller(tell))?;
+    each_result(py, source, 1, Sinks { totals: None, pieces: nobody, tables: take }, teller(tell))?;
     Ok(result)
 }
 
 /// Runs of the jobs that an iterable gives, on `threads` threads; `sink(index, tables)` gets each as it ends. `wanted(index)`
 /// lists what of its record is wanted: tables, and columns as `table.column`; all without it. `memory`: bytes that the record of one run may take.
 /// `tell(now_ns, events)` is called now and then, with the progress of a run under way. `pieces(index,
-/// tables)` gets one piece of a long table at a time during its run; such a table does not go to `sink`.
+/// tables)` gets one piece of a long table at a time during its run; such a table does not go to `sink`. `totals(index, flows,
+/// lost)` is called before `sink`, with plain values.
 #[pyfunction]
-#[pyo3(signature = (jobs, threads, sink, wanted=None, memory=None, tell=None, pieces=None))]
+#[pyo3(signature = (jobs, threads, sink, wanted=None, memory=None, tell=None, pieces=None, totals=None))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's, which names them")]
 fn run_many<'py>(
     py: Python<'py>,
@@ -163,12 +170,13 @@ fn run_many<'py>(
     memory: Option<u64>,
     tell: Option<Bound<'py, PyAny>>,
     pieces: Option<Bound<'py, PyAny>>,
+    totals: Option<Bound<'py, PyAny>>,
 ) -> PyResult<()> {
     let source = Source::new(&jobs, (None, None), wanted, memory)?;
     let pieces = pieces
         .map(|taker| move |index, tables: &Bound<'py, PyDict>| taker.call1((index, tables)).map(|_| ()));
     let tables = |index, tables: &Bound<'py, PyDict>| sink.call1((index, tables)).map(|_| ());
-    each_result(py, source, threads, Sinks { pieces, tables }, teller(tell))
+    each_result(py, source, threads, Sinks { totals, pieces, tables }, teller(tell))
 }
 
 /// Passes progress on, if the caller wants it.
@@ -194,6 +202,7 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(usual_variant, module)?)?;
     module.add_function(wrap_pyfunction!(tables, module)?)?;
     module.add_function(wrap_pyfunction!(constants, module)?)?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(build_hash, module)?)?;
     module.add_function(wrap_pyfunction!(behaviour, module)?)?;
     module.add_function(wrap_pyfunction!(replay_queue, module)?)?;

@@ -1,7 +1,7 @@
 //! Many runs on the threads of one process. An idle thread takes the next job, and a result leaves when its run ends.
 //! So memory holds only a few runs.
 
-use crate::arrays::tables_to_python;
+use crate::arrays::{tables_to_python, totals};
 use crate::errors::scenario_error;
 use crate::kernel::{Stop, check, run};
 use crate::scenarios::parsed_within;
@@ -61,7 +61,9 @@ enum RunEvent {
 }
 
 /// Receivers of the results of jobs, by their numbers.
-pub struct Sinks<P, T> {
+pub struct Sinks<'py, P, T> {
+    /// Called with the totals of a run before NumPy is loaded.
+    pub totals: Option<Bound<'py, PyAny>>,
     /// Pieces of long tables; `None`: long tables stay in memory and come with the others.
     pub pieces: Option<P>,
     /// The tables of a run.
@@ -164,6 +166,7 @@ pub fn each_result<'py>(
     source: Source<'py>,
     threads: usize,
     mut sinks: Sinks<
+        'py,
         impl Fn(usize, &Bound<'py, PyDict>) -> PyResult<()>,
         impl FnMut(usize, &Bound<'py, PyDict>) -> PyResult<()>,
     >,
@@ -172,7 +175,6 @@ pub fn each_result<'py>(
     let threads = threads.clamp(1, MOST_THREADS);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    py.detach(|| pool.install(|| Python::attach(load_numpy)))?;
     let stop = AtomicBool::new(false);
     let watch = Watch::default();
     let ahead = 2 * threads;
@@ -182,8 +184,14 @@ pub fn each_result<'py>(
         let (results, arriving) = mpsc::sync_channel(ahead);
         let arriving = Mutex::new(arriving);
         scope.spawn(|| pool.install(|| perform(jobs, results, (memory, streams), (&stop, &watch))));
-        let mut dispatcher =
-            Dispatcher { source, waiting: Some(waiting), ahead, under_way: 0, arriving: &arriving };
+        let mut dispatcher = Dispatcher {
+            source,
+            waiting: Some(waiting),
+            ahead,
+            under_way: 0,
+            arriving: &arriving,
+            arrays: false,
+        };
         let outcome = dispatcher.serve(py, &mut sinks, || {
             tell(watch.now.load(Ordering::Relaxed), watch.events.load(Ordering::Relaxed))
         });
@@ -195,11 +203,17 @@ pub fn each_result<'py>(
 }
 
 /// Loads NumPy and what its first array needs. The first array would do so too, and panics where it is interrupted. Python
-/// interrupts its main thread alone, so this is for another one.
+/// interrupts its main thread alone, so another one loads it.
 fn load_numpy(py: Python<'_>) -> PyResult<()> {
-    py.import("numpy")?;
-    Vec::<u8>::new().into_pyarray(py);
-    Ok(())
+    let load = || {
+        Python::attach(|py| {
+            py.import("numpy")?;
+            Vec::<u8>::new().into_pyarray(py);
+            Ok(())
+        })
+    };
+    let ended = py.detach(|| std::thread::scope(|scope| scope.spawn(load).join()));
+    ended.unwrap_or_else(|_| Err(PyRuntimeError::new_err("NumPy cannot be loaded")))
 }
 
 /// The threads' side.
@@ -255,6 +269,8 @@ struct Dispatcher<'py, 'a> {
     ahead: usize,
     under_way: usize,
     arriving: &'a Mutex<mpsc::Receiver<RunEvent>>,
+    /// NumPy is loaded.
+    arrays: bool,
 }
 
 impl<'py> Dispatcher<'py, '_> {
@@ -262,6 +278,7 @@ impl<'py> Dispatcher<'py, '_> {
         &mut self,
         py: Python<'py>,
         sinks: &mut Sinks<
+            'py,
             impl Fn(usize, &Bound<'py, PyDict>) -> PyResult<()>,
             impl FnMut(usize, &Bound<'py, PyDict>) -> PyResult<()>,
         >,
@@ -277,14 +294,18 @@ impl<'py> Dispatcher<'py, '_> {
             match py.detach(|| next(arriving, Some(PATIENCE))) {
                 Ok(RunEvent::Piece(index, piece)) => {
                     if let Some(take) = &sinks.pieces {
-                        take(index, &tables_to_python(py, vec![piece])?)?;
+                        take(index, &self.arrays(py, vec![piece])?)?;
                     }
                 }
                 Ok(RunEvent::End(index, outcome)) => {
                     self.under_way -= 1;
                     let tables = outcome?;
                     self.hand_out()?;
-                    (sinks.tables)(index, &tables_to_python(py, tables)?)?;
+                    if let Some(take) = &sinks.totals {
+                        let (flows, lost) = totals(py, &tables)?;
+                        take.call1((index, flows, lost))?;
+                    }
+                    (sinks.tables)(index, &self.arrays(py, tables)?)?;
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => tell()?,
                 Err(mpsc::RecvTimeoutError::Disconnected) => {
@@ -292,6 +313,14 @@ impl<'py> Dispatcher<'py, '_> {
                 }
             }
         }
+    }
+
+    /// Tables as arrays, the first ones with NumPy.
+    fn arrays(&mut self, py: Python<'py>, tables: Vec<Table>) -> PyResult<Bound<'py, PyDict>> {
+        if !std::mem::replace(&mut self.arrays, true) {
+            load_numpy(py)?;
+        }
+        tables_to_python(py, tables)
     }
 
     fn hand_out(&mut self) -> PyResult<()> {

@@ -13,6 +13,7 @@ import stat
 import zlib
 from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from roamlab.base.errors import BadInput, closest
@@ -21,13 +22,15 @@ from roamlab.base.screen import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import BufferedReader
-    from pathlib import Path
 
 
 def home(path: Path) -> Path:
     """The path with the home folder in place of a `~` at its begin: between quotes no shell replaces it."""
     return path.expanduser() if path.parts[:1] == ("~",) else path
 
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+"""The examples: in a checkout a link to its folder `examples`, in a wheel a folder of the package."""
 
 MAX_BYTES = 100_000_000
 """A larger file is refused before it is read."""
@@ -93,15 +96,15 @@ def _near(path: Path) -> str:
         return "fetch it first: this is no path of this machine"
     if str(path) == "-":
         return "for standard input write /dev/stdin, with a file that is redirected to it: < FILE"
-    for name in (path.name, f"{path.name}.toml"):
-        if (example := path.with_name("examples") / name).is_file():
-            return f"did you mean {shown(example)}?"
     try:
         with os.scandir(path.parent) as entries:
             files = {entry.name for entry in islice(entries, _MOST_NAMES) if entry.is_file()}
-        meant = f"{path.name}.toml" if f"{path.name}.toml" in files else closest(path.name, files)
     except (OSError, ValueError):
-        meant = ""
+        files = set()
+    name = path.name.removesuffix(".toml")
+    meant = f"{name}.toml" if f"{name}.toml" in files else closest(path.name, files)
+    if meant != f"{name}.toml" and any(EXAMPLES.rglob(f"{name}.toml")):
+        return f"copy the example of this name: roamlab new {name}"
     return f"check the path; did you mean {shown(path.with_name(meant))}?" if meant else "check the path"
 
 

@@ -7,7 +7,6 @@ every page uses `escape`.
 
 from __future__ import annotations
 
-import html
 import io
 import os
 import sys
@@ -48,6 +47,8 @@ def shown_lines(text: str) -> str:
 
 def escape(text: str) -> str:
     """A text for HTML or SVG; several lines remain."""
+    import html
+
     return html.escape(shown_lines(text.replace("\t", "    ")))
 
 

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from roamlab.base.inputs import home
 from roamlab.base.screen import shown
+from roamlab.commands import completion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,13 +86,16 @@ def _assignments(_context: click.Context, option: click.Parameter, given: tuple[
 
 
 SCENARIO = click.argument("scenario", type=ANY_PATH)
-RUN = click.argument("run_folder", metavar="[RUN]", type=ANY_PATH, required=False)
+RUN = click.argument(
+    "run_folder", metavar="[RUN]", type=ANY_PATH, required=False, shell_complete=completion.runs
+)
 SET = click.option(
     "--set",
     "changes",
     multiple=True,
     metavar="PATH=VALUE",
     callback=_assignments,
+    shell_complete=completion.fields,
     help="Change a field of the scenario, as in --set 'run.duration=14 s'; may be given more than once.",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from roamlab import _roamlab
 from roamlab.base.errors import BadInput
 from roamlab.exports.capture import AIR, CAME, LOST, SENT, Captured, Network, capture
-from roamlab.records.manifest import package_version
 from roamlab.records.why import step_words
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _blocks(
     made = captured.results.manifest
     about = f"{made.scenario_name}, seed {made.seed}, run {made.run}"
     section = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)
-    yield block(0x0A0D0D0A, section + options((1, about), (4, f"roamlab {package_version()}")))
+    yield block(0x0A0D0D0A, section + options((1, about), (4, f"roamlab {_roamlab.version()}")))
     for interface in selection.interfaces:
         shown = struct.pack("<HHI", _RAW_IP, 0, 0)
         where = f"at node {interface.node}" if interface.node else "one-way link"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -52,5 +51,7 @@ def built(version: str) -> Path | None:
 
 def compiler() -> str:
     """The first line of the C compiler's version text."""
+    import subprocess
+
     said = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout
     return said.partition("\n")[0]

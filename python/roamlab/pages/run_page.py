@@ -13,6 +13,7 @@ from roamlab.base.quantities import number, scale
 from roamlab.causes import explain as explaining
 from roamlab.pages.noticed import Noticed, noticed
 from roamlab.records import analysis, live, metrics
+from roamlab.records.totals import Row, Totals
 from roamlab.showing import terminal
 from roamlab.showing.chart import chart
 from roamlab.showing.page import Table
@@ -46,7 +47,7 @@ def make(results: Results, folder: Path) -> tuple[Report, str]:
     figures = [_received(results, stalls, moves, folder)]
     if results.queues.height:
         figures.append(_queues(results, moves, folder))
-    manifest = results.manifest
+    manifest, totals = results.manifest, Totals.of(results, terminal.NEEDED)
     left = len(moves) > CHARTS
     page = Report(
         title=f"{PurePath(manifest.scenario_name).name}, seed {manifest.seed}, run {manifest.run}",
@@ -74,8 +75,8 @@ def make(results: Results, folder: Path) -> tuple[Report, str]:
         handovers=_handovers(results, moves, folder),
         tables=[
             *([_noticed(felt)] if felt else []),
-            _flows(results),
-            _drops(results),
+            _flows(totals.flows),
+            _drops(totals.drops),
             *([_stalls(stalls)] if stalls else []),
             *([Table("Real time", ("what", "value"), told)] if (told := live.facts(manifest.live)) else []),
             _warnings(results),
@@ -226,19 +227,14 @@ def _handovers(results: Results, moves: list[tuple[str, int, float]], folder: Pa
     return made
 
 
-def _flows(results: Results) -> Table:
-    flows = results.flows
-    factor, unit = scale(flows["goodput_bps"], "bit/s")
-    columns = terminal.COLUMNS
-    rows = [
-        (*(str(row[column]) for column in columns), number(row["goodput_bps"] / factor))
-        for row in terminal.shown(flows).select(*columns, "goodput_bps").iter_rows(named=True)
-    ]
-    return Table("Flows", (*columns.values(), f"goodput [{unit}]"), rows)
+def _flows(flows: list[Row]) -> Table:
+    factor, unit = scale((flow["goodput_bps"] for flow in flows), "bit/s")
+    rows = [(*terminal.shown(flow), number(flow["goodput_bps"] / factor)) for flow in flows]
+    return Table("Flows", (*terminal.COLUMNS.values(), f"goodput [{unit}]"), rows)
 
 
-def _drops(results: Results) -> Table:
-    rows = [tuple(map(str, row)) for row in terminal.drops(results).iter_rows()]
+def _drops(drops: list[Row]) -> Table:
+    rows = [tuple(map(str, row.values())) for row in drops]
     return Table("Drops", ("place", "reason", "packets"), rows)
 
 

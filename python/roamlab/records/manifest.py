@@ -6,14 +6,20 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from importlib.metadata import version
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from roamlab import _roamlab
 from roamlab.base.calls import no_attribute
+from roamlab.base.errors import BadInput
 from roamlab.base.read_only import entries, read_only
 from roamlab.kernel.cache import built
 from roamlab.scenarios.scenario import Outline, Scenario, outline
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MANIFEST = "manifest.json"
+"""Its file in a run folder."""
 
 FORMAT = 1
 """Version of the run folder: another number is another layout."""
@@ -217,17 +223,11 @@ def describe(scenario: Scenario, seed: int, run: int) -> Manifest:
         parameters_text=scenario.resolved,
         seed=seed,
         run=run,
-        version=package_version(),
+        version=_roamlab.version(),
         schema_hash=schema_hash(),
         build_hash=build_of(scenario.resolved),
         warnings=scenario.warnings,
     )
-
-
-@cache
-def package_version() -> str:
-    """The version of the installed package."""
-    return version("roamlab")
 
 
 @cache
@@ -242,3 +242,13 @@ def hash_text(*parts: str) -> str:
     for part in parts:
         found.update(part.encode())
     return found.hexdigest()[:32]
+
+
+def broken(path: Path, problem: str) -> BadInput:
+    """The error for a file of a run folder that is not as it was written."""
+    return BadInput(
+        path,
+        problem,
+        expected="a run folder as it was written",
+        remedy=f"move {path.parent} away and run again: the same scenario and seed give the same run",
+    )

@@ -15,7 +15,6 @@ from roamlab.base.errors import BadInput
 from roamlab.base.limits import memory_per_run
 from roamlab.base.output import sweep_drafts
 from roamlab.records.manifest import Manifest, describe
-from roamlab.records.results import Results, from_engine
 from roamlab.running.progress import progress, weight
 from roamlab.running.runprogress import simulated_time
 from roamlab.scenarios.scenario import check_number
@@ -25,7 +24,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from roamlab._roamlab import Tables
+    from roamlab.records.results import Results
     from roamlab.records.storage.store import Begun, Store
+    from roamlab.records.totals import Totals
     from roamlab.running.progress import Advance
     from roamlab.scenarios.scenario import Scenario
 
@@ -61,10 +62,16 @@ def processors() -> int:
 
 
 @called()
-def run_all(jobs: Sequence[Job], store: Store, threads: int | None = None) -> list[Results]:
+def run_all(
+    jobs: Sequence[Job],
+    store: Store,
+    threads: int | None = None,
+    ended: Callable[[Totals], None] | None = None,
+) -> list[Results]:
     """The results of `jobs`, in their order, read from the store's folders when they are looked at.
 
-    Runs that the store holds are not made again. When this is interrupted, the runs that had ended stay.
+    Runs that the store holds are not made again. When this is interrupted, the runs that had ended stay. `ended` gets
+    the totals of a single run before it is written, unless the run is large.
     """
     if threads is not None and threads < 1:
         raise BadInput(
@@ -82,7 +89,7 @@ def run_all(jobs: Sequence[Job], store: Store, threads: int | None = None) -> li
         if found[manifest.key] is None
     }
     if missing:
-        found |= _simulate(list(missing.values()), store, threads or processors())
+        found |= _simulate(list(missing.values()), store, threads or processors(), ended)
     return [kept for manifest in manifests if (kept := found[manifest.key])]
 
 
@@ -96,6 +103,8 @@ def measure(
 
     `wanted(job)` lists the tables, or columns as "table.column", that `take` finds; all without it.
     """
+    from roamlab.records.results import from_engine
+
     measured: dict[int, T] = {}
     weights = {scenario: weight(scenario) for scenario in {job.scenario for job in jobs}}
     alike = {scenario: beginning(scenario) for scenario in weights}
@@ -136,17 +145,23 @@ def _run_many(
     wanted: Callable[[int], list[str] | None] | None = None,
     tell: Callable[[int, int], None] | None = None,
     pieces: Callable[[int, Tables], None] | None = None,
+    totals: Callable[..., None] | None = None,
 ) -> None:
     memory = memory_per_run(threads)
-    _roamlab.run_many((job.as_tuple() for job in jobs), threads, keep, wanted, memory, tell, pieces)
+    _roamlab.run_many((job.as_tuple() for job in jobs), threads, keep, wanted, memory, tell, pieces, totals)
 
 
-def _simulate(work: list[tuple[Job, Manifest]], store: Store, threads: int) -> dict[str, Results]:
+def _simulate(
+    work: list[tuple[Job, Manifest]],
+    store: Store,
+    threads: int,
+    ended: Callable[[Totals], None] | None = None,
+) -> dict[str, Results]:
     """Make runs and keep them: each by its manifest's key."""
     if len(work) == 1:
         ((job, _),) = work
         with simulated_time(job.scenario.outline.duration_ns) as tell:
-            return _make(work, store, 1, tell=tell)
+            return _make(work, store, 1, tell=tell, totals=ended)
     with _progress([job for job, _ in work]) as advance:
         return _make(work, store, threads, lambda job: advance(job.scenario))
 
@@ -157,9 +172,16 @@ def _make(
     threads: int,
     ended: Callable[[Job], None] = lambda _: None,
     tell: Callable[[int, int], None] | None = None,
+    totals: Callable[[Totals], None] | None = None,
 ) -> dict[str, Results]:
-    """Make runs. Long tables are written during them; an interruption leaves nothing of a run under way."""
+    """Make runs. Long tables are written during them; an interruption leaves nothing of a run under way.
+
+    With `totals` no table of a small run is written before it gets these: Polars is loaded for the first one.
+    """
+    from roamlab.records.totals import Totals
+
     kept: dict[str, Results] = {}
+    small = totals and all(is_small(job) for job, _ in work)
     with ExitStack() as stack:
         under_way: dict[int, tuple[ExitStack, Begun]] = {}
 
@@ -170,6 +192,8 @@ def _make(
             return under_way[index]
 
         def keep(index: int, tables: Tables) -> None:
+            from roamlab.records.results import from_engine
+
             job, manifest = work[index]
             of_run, run = begun(index)
             with of_run:
@@ -182,6 +206,18 @@ def _make(
             threads,
             keep,
             tell=tell,
-            pieces=lambda index, piece: begun(index)[1].pieces.add(piece),
+            pieces=None if small else lambda index, piece: begun(index)[1].pieces.add(piece),
+            totals=(lambda _, flows, lost: totals(Totals.from_engine(flows, lost)))
+            if totals and small
+            else None,
         )
     return kept
+
+
+SMALL_BYTES, SMALL_FLOWS = 100_000_000, 1000
+"""Estimated record, and flows, of a run that is small: all of it is in memory when it ends."""
+
+
+def is_small(job: Job) -> bool:
+    """True if the run stays in memory until it ends, and its totals are there before it is written."""
+    return job.scenario.advice[2] <= SMALL_BYTES and job.scenario.outline.flows <= SMALL_FLOWS

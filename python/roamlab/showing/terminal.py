@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import math
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
-
-import polars as pl
 
 from roamlab.base.quantities import number, scale
 from roamlab.records import live
+from roamlab.records.totals import Row, Totals, finite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    import polars as pl
     from rich.console import JustifyMethod, RenderableType
     from rich.table import Table
 
+    from roamlab.records.manifest import Manifest
     from roamlab.records.results import Results
 
 FIRST, WORST = 20, 5
@@ -30,21 +31,26 @@ COLUMNS = {
     "retransmitted_pkts": "sent again [pkt]",
     "timeouts": "timeouts",
 }
+NEEDED = (
+    *("flow", "kind", "delivered_pkts", "dropped_pkts", "dropped_ack_pkts", "retransmitted_pkts", "timeouts"),
+    "goodput_bps",
+)
+"""Columns of the table `flows` that are shown."""
 
 
-def shown(flows: pl.DataFrame) -> pl.DataFrame:
-    """The table `flows` with a column of lost data packets, which counts no acknowledgements."""
-    lost = pl.col("dropped_pkts") - pl.col("dropped_ack_pkts")
-    return flows.select(lost.alias("lost_data_pkts"), pl.exclude("lost_data_pkts"))
+def shown(flow: Row) -> list[str]:
+    """The cells of a flow, without its goodput. Lost packets are those of data, and no acknowledgements."""
+    cells = flow | {"lost_data_pkts": flow["dropped_pkts"] - flow["dropped_ack_pkts"]}
+    return [str(cells[column]) for column in COLUMNS]
 
 
-def tables(results: Results, folder: Path) -> Iterator[RenderableType]:
-    """The flows and the drops of a run that is kept in `folder`."""
-    yield _flow_table(results.flows, folder)
-    yield _drop_table(drops(results), folder)
+def tables(totals: Totals, folder: Path) -> Iterator[RenderableType]:
+    """The flows and the drops of a run that is kept, or will be, in `folder`."""
+    yield _flow_table(totals.flows, folder)
+    yield _drop_table(totals.drops, folder)
 
 
-def _flow_table(flows: pl.DataFrame, folder: Path) -> Table:
+def _flow_table(flows: list[Row], folder: Path) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -52,46 +58,44 @@ def _flow_table(flows: pl.DataFrame, folder: Path) -> Table:
     for column, heading in COLUMNS.items():
         justify: JustifyMethod = "left" if column in ("flow", "kind") else "right"
         table.add_column(Text(heading), justify=justify, overflow="fold")
-    factor, unit = scale(flows["goodput_bps"], "bit/s")
+    factor, unit = scale((flow["goodput_bps"] for flow in flows), "bit/s")
     table.add_column(Text(f"goodput [{unit}]"), justify="right")
 
-    def add(rows: pl.DataFrame) -> None:
-        for row in shown(rows).select(*COLUMNS, "goodput_bps").iter_rows(named=True):
-            table.add_row(
-                *(Text(str(row[column])) for column in COLUMNS), number(row["goodput_bps"] / factor)
-            )
+    def add(rows: list[Row]) -> None:
+        for row in rows:
+            table.add_row(*map(Text, shown(row)), number(row["goodput_bps"] / factor))
 
-    if flows.height <= FIRST + WORST:
+    if len(flows) <= FIRST + WORST:
         add(flows)
         return table
-    add(flows.head(FIRST))
+    add(flows[:FIRST])
     table.add_section()
-    add(flows.slice(FIRST).bottom_k(WORST, by="goodput_bps").sort("goodput_bps"))
+    add(sorted(flows[FIRST:], key=itemgetter("goodput_bps"))[:WORST])
     table.caption = (
-        f"{flows.height} flows: the first {FIRST}, and the {WORST} of the others with the least goodput.\n"
+        f"{len(flows)} flows: the first {FIRST}, and the {WORST} of the others with the least goodput.\n"
         f"All: roamlab.open_run({str(folder)!r}).flows"
     )
     return table
 
 
-def _drop_table(lost: pl.DataFrame, folder: Path) -> RenderableType:
+def _drop_table(lost: list[Row], folder: Path) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    if lost.is_empty():
+    if not lost:
         return "No drops."
     table = Table(title="Drops")
     for heading in ("place", "reason"):
         table.add_column(heading, overflow="fold")
     table.add_column("packets", justify="right")
     shown = lost
-    if lost.height > FIRST + WORST:
-        shown = lost.top_k(FIRST, by="packets").sort("packets", descending=True)
+    if len(lost) > FIRST + WORST:
+        shown = sorted(lost, key=itemgetter("packets"), reverse=True)[:FIRST]
         table.caption = (
-            f"The {FIRST} with most packets of {lost.height}. All: roamlab.open_run({str(folder)!r}).drops"
+            f"The {FIRST} with most packets of {len(lost)}. All: roamlab.open_run({str(folder)!r}).drops"
         )
-    for place, reason, count in shown.iter_rows():
-        table.add_row(Text(place), Text(reason), str(count))
+    for row in shown:
+        table.add_row(Text(row["place"]), Text(row["reason"]), str(row["packets"]))
     return table
 
 
@@ -106,37 +110,18 @@ def live_table(results: Results) -> Table:
     return table
 
 
-def drops(results: Results) -> pl.DataFrame:
-    """Lost packets by place and reason.
-
-    A copy that is released, or arrives twice, is not a loss, and no flow counts it.
-    """
-    lost = results.drops.select(pl.col("place", "reason").cast(pl.String)).filter(
-        ~pl.col("reason").is_in(["copy-released", "duplicate"])
-    )
-    return lost.group_by("place", "reason").agg(pl.len().alias("packets")).sort("place", "reason")
-
-
-def as_data(results: Results, folder: Path) -> dict[str, Any]:
+def as_data(manifest: Manifest, folder: Path, totals: Totals, warnings: list[str]) -> dict[str, Any]:
     """A run for `--json`: where it is kept, what determined it, its flows and its drops."""
-    manifest = results.manifest
     return {
         "result": str(folder),
         "scenario": manifest.scenario_name,
         "seed": manifest.seed,
         "run": manifest.run,
-        "flows": rows(results.flows),
-        "drops": rows(drops(results)),
-        "warnings": results.warnings,
+        **totals._asdict(),
+        "warnings": warnings,
     }
 
 
-def rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
+def rows(frame: pl.DataFrame) -> list[Row]:
     """A frame as JSON has it: what is not finite is null."""
-    return [
-        {
-            name: None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in row.items()
-        }
-        for row in frame.iter_rows(named=True)
-    ]
+    return [*map(finite, frame.iter_rows(named=True))]

@@ -17,6 +17,7 @@ from roamlab.base.errors import BadInput, did_you_mean, one_line, quoted
 from roamlab.base.inputs import read_text
 from roamlab.base.screen import shown
 from roamlab.running.summary import Name, check
+from roamlab.scenarios.editors import SWEEP
 from roamlab.scenarios.scenario import load, load_with
 from roamlab.statistics.stopping import Until, seed
 from roamlab.sweeps.design import BadDesign, Design, Grid, Listed, Random, pairs
@@ -27,19 +28,8 @@ if TYPE_CHECKING:
 
     from roamlab.scenarios.scenario import Scenario
 
-_FIELDS = {
-    "scenario": "the path of a scenario, from the sweep's folder",
-    "seed": "a whole number from 0 to 2^64 - 1, or a name",
-    "replications": "a whole number from 1 on, or a table with metric and half_width",
-    "metrics": "a list of metrics",
-    "keep": '"summary" or "tables"',
-    "common_random_numbers": "true or false",
-    "baseline": "the name of a point, or a value on one axis",
-    "set": "a table of paths and values",
-    "grid": "a table of paths and lists of values",
-    "points": "a list of tables",
-    "random": "a table of points, and of paths and ranges",
-}
+_FIELDS = {name: field["description"] for name, field in SWEEP["properties"].items()}
+"""Content of each field, as reports describe it."""
 
 _TYPOGRAPHIC = frozenset("\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb")
 """Quotes that a word processor makes of straight ones."""

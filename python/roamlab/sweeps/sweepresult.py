@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from roamlab import _roamlab
 from roamlab.base.output import disk_errors
 from roamlab.base.quantities import named, number, scale
-from roamlab.records.manifest import package_version, schema_hash
+from roamlab.records.manifest import schema_hash
 from roamlab.showing import report
 from roamlab.sweeps import compare, drawing, sweep_page
 
@@ -59,7 +59,7 @@ def write(source: SweepFile, runs: Runs, folder: Path) -> pl.DataFrame | None:
         "points": len(plan.design),
         "runs": len(runs),
         "metrics": list(plan.measurement.metrics),
-        "version": package_version(),
+        "version": _roamlab.version(),
         "schema_hash": schema_hash(),
         "build_hash": _roamlab.build_hash(),
     }

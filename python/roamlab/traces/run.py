@@ -14,7 +14,8 @@ import polars as pl
 
 from roamlab.base.errors import BadInput
 from roamlab.records.constants import NO_LOSS
-from roamlab.records.storage.store import MANIFEST, open_run
+from roamlab.records.manifest import MANIFEST
+from roamlab.records.storage.store import open_run
 from roamlab.traces.event import Event, number
 
 if TYPE_CHECKING:

@@ -87,7 +87,8 @@ def test_trace_prints_the_way_of_a_packet(roamlab: Roamlab, engine: pytest.Monke
 
 def test_check_schema_and_list(roamlab: Roamlab) -> None:
     assert json.loads(roamlab("check", "small.toml").out)["run"] == {"duration": "1 s"}
-    assert json.loads(roamlab("schema").out) == {"type": "object"}
+    assert json.loads(roamlab("schema").out)["type"] == "object"
+    assert json.loads(roamlab("schema", "--sweep").out)["title"] == "Sweep"
     assert "Random [early] detection" in roamlab("list").out
     assert json.loads(roamlab("list", "--json").out)["tcp variants"] == [{"name": "reno", "summary": ""}]
 

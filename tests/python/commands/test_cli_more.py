@@ -28,6 +28,7 @@ from roamlab.against.comparison import Summary
 from roamlab.base.quantities import number, scale
 from roamlab.commands.about.check_against import table
 from roamlab.papers import reporting
+from roamlab.records.totals import Totals
 from roamlab.running.ensemble import Job
 from roamlab.running.summary import Measurement
 from roamlab.scenarios.scenario import Scenario
@@ -238,7 +239,7 @@ def _many(count: int) -> SimpleNamespace:
 
 def _shown(results: SimpleNamespace) -> str:
     console = Console(width=120, record=True, file=StringIO())
-    for part in terminal.tables(results, Path("out/runs/x")):
+    for part in terminal.tables(Totals.of(results), Path("out/runs/x")):
         console.print(part)
     return console.export_text()
 

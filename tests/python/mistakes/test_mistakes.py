@@ -221,7 +221,7 @@ def test_a_topology_that_is_too_large_is_refused_at_its_levels(tmp_path: Path) -
     text = text.replace("depth = 2\nfan_out = 2", "depth = 12\nfan_out = 10", 1)
     (tmp_path / "lab.toml").write_text(text, encoding="utf-8")
     said = said_of(["run", str(tmp_path / "lab.toml")])
-    assert "lab.toml:26:" in said
+    assert "lab.toml:28:" in said
     assert "field `topology[0].depth`" in said
     assert "write a smaller `depth` or `fan_out`" in said
 
@@ -445,7 +445,7 @@ def test_a_change_repairs_what_is_wrong_in_the_file(tmp_path: Path) -> None:
     done = CliRunner().invoke(cli, ["check", file, "--set", "hosts.mh.home=ha"])
     assert done.exit_code == 0, done.output
     said = said_of(["check", file, "--set", "run.duration=5 s"])
-    assert "lab.toml:60:" in said
+    assert "lab.toml:62:" in said
     assert 'there is no node "hq"' in said
     said = said_of(["check", file, "--set", "hosts.mh.home=ha", "--set", "run.duration=5 x"])
     assert "field `run.duration`" in said
@@ -487,6 +487,6 @@ def test_a_sweep_repairs_what_is_wrong_in_its_scenario(tmp_path: Path) -> None:
     wrong = CHANCE.replace('home = "ha"', 'home = "hq"', 1)
     (tmp_path / "lab.toml").write_text(wrong, encoding="utf-8")
     options = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
-    assert "lab.toml:60:" in said_of(["sweep", file, *options])
+    assert "lab.toml:62:" in said_of(["sweep", file, *options])
     done = CliRunner().invoke(cli, ["sweep", file, "--set", "hosts.mh.home=ha", *options])
     assert done.exit_code == 0, done.output

@@ -110,11 +110,11 @@ def test_a_sweep_and_a_scenario_are_told_apart(tmp_path: Path) -> None:
     from roamlab.sweeps.sweepfile import load_sweep
 
     with pytest.raises(
-        rl.BadInput, match=r"buffers.toml:15, field `grid`: this is a sweep(.|\n)*`roamlab sweep "
+        rl.BadInput, match=r"buffers.toml:17, field `grid`: this is a sweep(.|\n)*`roamlab sweep "
     ):
         rl.load(ROOT / "examples/buffers.toml")
     with pytest.raises(
-        rl.BadInput, match=r"handover.toml:9, field `links`: this is a scenario(.|\n)*`roamlab run "
+        rl.BadInput, match=r"handover.toml:11, field `links`: this is a scenario(.|\n)*`roamlab run "
     ):
         load_sweep(ROOT / "examples/handover.toml")
 

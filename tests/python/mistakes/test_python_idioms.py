@@ -184,7 +184,7 @@ def test_a_tilde_is_the_home_folder(
             lambda base: rl.smallest(base, "run.duration", where=max, between=("1 s", "2 s"), step=1),
             "timeouts == 0",
         ),
-        (lambda _: rl.load("busy-cell"), "did you mean examples/busy-cell.toml"),
+        (lambda _: rl.load("busy-cell"), "copy the example of this name: roamlab new busy-cell"),
         (lambda _: rl.Random(3, {"links.0.loss": {"low": 0.0, "high": 0.1, "scale": "log"}}), "has no 0"),
         (
             lambda base: base.set("hosts.phone.visits.2", {"cell": "bs1", "at": "15 s"}),

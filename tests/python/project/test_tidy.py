@@ -33,7 +33,7 @@ def texts(root: Path) -> dict[str, str]:
     for name in filter(None, listed.stdout.split("\0")):
         try:
             found[name] = (root / name).read_text(encoding="utf-8")
-        except (UnicodeDecodeError, FileNotFoundError):
+        except (UnicodeDecodeError, FileNotFoundError, IsADirectoryError):  # a link to a folder has no text
             continue
     return found
 

@@ -96,6 +96,8 @@ def test_the_wheel_works_without_a_compiler(tmp_path: Path) -> None:
     wheel = _wheel(tmp_path / "dist")
     _check_content(wheel)
     fresh = _fresh(wheel, tmp_path)
+    _call(fresh, "roamlab", "new", "busy-cell")
+    assert "buffer-overflow" in _call(fresh, "roamlab", "run", "busy-cell.toml")
     _call(fresh, "roamlab", "demo")
     assert (fresh / "work/out/demo/demo.png").read_bytes().startswith(b"\x89PNG")
     _check_program(fresh)
@@ -134,6 +136,8 @@ def _check_content(wheel: Path) -> None:
     kept = {name for name in packaged() if not name.startswith("roamlab/against/")}
     assert {"roamlab/py.typed", "roamlab/_roamlab.pyi", "roamlab/explorer/lanes.js"} <= kept
     assert kept - names == set()
+    assert {"roamlab/examples/busy-cell.toml", "roamlab/examples/imported/cell.down"} <= names
+    assert not [name for name in names if name.endswith(".schema.json")]
     assert not [name for name in names if name.startswith("roamlab/against/")]
     assert not [name for name in names if name.startswith(("tests/", "crates/"))]
 

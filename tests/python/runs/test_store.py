@@ -361,12 +361,12 @@ def test_a_table_of_more_rows_than_can_be_read_is_refused_before_it_is_read(
     _forged(written, "drops", lambda frame: frame.head(1).select(pl.all().repeat_by(100_000).explode()))
     assert (written / "drops.parquet").stat().st_size < 50_000
     with monkeypatch.context() as little:
-        little.setattr("roamlab.records.storage.store.available_memory", lambda: 1_000_000)
+        little.setattr("roamlab.records.storage.parquet.available_memory", lambda: 1_000_000)
         with pytest.raises(
             BadInput, match=r"drops.parquet: it has 100,000 rows\n  expected: at most .* rows"
         ):
             open_run(written).table("drops")
     assert open_run(written).table("drops").height == 100_000
-    monkeypatch.setattr("roamlab.records.storage.store.MOST_ROWS", {"drops": 99_999})
+    monkeypatch.setattr("roamlab.records.storage.parquet.MOST_ROWS", {"drops": 99_999})
     with pytest.raises(BadInput, match="it has 100,000 rows\n  expected: at most 99,999 rows"):
         open_run(written).table("drops")

@@ -21,7 +21,7 @@ BASES = (
     *("handover", "lte", "bcmp", "applications", "real-time", "access-network", "roaming", "quic") * 2,
     *("applications", "asymmetric", "busy-cell", "today/congestion-controls", "today/fair-queues"),
     *("today/path-change", "imported/drive", "beside-ns2/reno", "beside-ns2/single"),
-    *(f"gallery/{name}" for name in ("call", "crowd", "domain", "drive", "street", "two-cells")),
+    *(f"gallery/{name}" for name in ("call", "crowd", "domain", "car", "street", "two-cells")),
     *(f"papers/{name}/scenario" for name in ("lte", "mblue", "ripple")),
     *("papers/bcmp/tree-planned", "papers/bcmp/mesh-unplanned", "studies/network"),
 )

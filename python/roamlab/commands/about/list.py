@@ -5,15 +5,9 @@ from __future__ import annotations
 import click
 
 from roamlab.base.screen import console
+from roamlab.commands import completion
 from roamlab.commands.options import JSON
 from roamlab.commands.output import print_json
-
-
-def _complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-    """Names of TCP profiles, for the shell."""
-    from roamlab.scenarios import profiles
-
-    return [name for name in profiles.names() if name.startswith(begun)]
 
 
 @click.group("list", invoke_without_command=True)
@@ -44,7 +38,7 @@ def command(context: click.Context, as_json: bool) -> None:
 
 
 @command.command("profile")
-@click.argument("name", shell_complete=_complete)
+@click.argument("name", shell_complete=completion.profiles)
 @click.option(
     "--variant",
     metavar="NAME",

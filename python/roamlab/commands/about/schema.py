@@ -8,8 +8,9 @@ from roamlab.base.screen import say
 
 
 @click.command("schema")
-def command() -> None:
+@click.option("--sweep", is_flag=True, help="That of sweeps.")
+def command(*, sweep: bool) -> None:
     """Print the JSON Schema of scenarios, for editors."""
-    from roamlab import _roamlab
+    from roamlab.scenarios import editors
 
-    say(_roamlab.schema())
+    say(editors.text("sweep" if sweep else "scenario").rstrip("\n"))

@@ -9,13 +9,14 @@ import click
 
 from roamlab.base.errors import BadInput
 from roamlab.base.screen import say
+from roamlab.commands import completion
 from roamlab.commands.inputs import find_run
 from roamlab.commands.options import ANY_PATH
 from roamlab.commands.output import FAILED
 
 
 @click.command("compare-trace")
-@click.argument("ours", type=ANY_PATH)
+@click.argument("ours", type=ANY_PATH, shell_complete=completion.runs)
 @click.argument("theirs", type=ANY_PATH)
 @click.option(
     "--flow",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from roamlab.base.screen import say, shown
+from roamlab.commands import completion
 from roamlab.commands.inputs import find_run
 from roamlab.commands.options import ANY_PATH, SECONDS, out
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("explore")
-@click.argument("runs", metavar="[RUN] [RUN]", type=ANY_PATH, nargs=-1)
+@click.argument("runs", metavar="[RUN] [RUN]", type=ANY_PATH, nargs=-1, shell_complete=completion.runs)
 @out("out/explore.html", "The page to write.", ANY_PATH)
 @click.option(
     "--from", "begin_s", type=SECONDS, default=0.0, help="Only from this time on, in s.  [default: 0]"

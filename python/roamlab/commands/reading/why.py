@@ -5,13 +5,16 @@ from __future__ import annotations
 import click
 
 from roamlab.base.screen import say
+from roamlab.commands import completion
 from roamlab.commands.inputs import find_run
 from roamlab.commands.options import JSON, SET
 from roamlab.commands.output import print_json
 
 
 @click.command("why")
-@click.argument("words", metavar="[TABLE ROW] [RUN]", nargs=-1, type=click.Path())
+@click.argument(
+    "words", metavar="[TABLE ROW] [RUN]", nargs=-1, type=click.Path(), shell_complete=completion.runs
+)
 @click.option("--flow", metavar="NAME", help="Only the stalls of this flow.")
 @click.option("--stall", type=click.IntRange(1), help="Only this one; 1: the longest.")
 @click.option("--check", is_flag=True, help="Run again without each suspect: does the stall go away?")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from roamlab.base.screen import console, say, shown
+from roamlab.commands import completion
 from roamlab.commands.inputs import load
 from roamlab.commands.options import AMOUNT, ANY_PATH, JSON, SET, STORE, THREADS, out, read_with, seed
 from roamlab.commands.output import print_json, print_warnings
@@ -18,7 +19,13 @@ if TYPE_CHECKING:
 @click.command("compare")
 @click.argument("first", metavar="A", type=ANY_PATH)
 @click.argument("second", metavar="B", type=ANY_PATH)
-@click.option("--metric", "metrics", multiple=True, help="What to compare; may be given more than once.")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    shell_complete=completion.metrics,
+    help="What to compare; may be given more than once.",
+)
 @click.option("--runs", type=click.IntRange(2), default=30, show_default=True, help="Runs of each.")
 @click.option(
     "--half-width",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from roamlab.base.screen import console, say, shown
+from roamlab.commands import completion
 from roamlab.commands.options import FOLDER, JSON, STORE, THREADS, no_file
 from roamlab.commands.output import print_json
 
@@ -19,15 +20,8 @@ if TYPE_CHECKING:
     from roamlab.statistics.claims import Claim
 
 
-def _complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-    """Names of papers, for the shell."""
-    from roamlab import papers
-
-    return [name for name in ("all", *papers.names()) if name.startswith(begun)]
-
-
 @click.command("reproduce")
-@click.argument("paper", shell_complete=_complete)
+@click.argument("paper", shell_complete=completion.papers)
 @click.option("--out", type=FOLDER, callback=no_file, help="Folder for the report.  [default: out/PAPER]")
 @STORE
 @click.option("--runs", type=click.IntRange(1), help="Repetitions.  [default: the paper's]")

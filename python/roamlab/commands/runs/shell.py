@@ -55,6 +55,7 @@ def command(
     """
     from roamlab.base.output import sweep_drafts
     from roamlab.records.storage.store import Store
+    from roamlab.records.totals import Totals
     from roamlab.shell.session import Session, perform
     from roamlab.showing import terminal
 
@@ -69,7 +70,8 @@ def command(
     folder = store.write(outcome.results)
     print_warnings(outcome.results.warnings)
     screen = console()
-    for part in (*terminal.tables(outcome.results, folder), terminal.live_table(outcome.results)):
+    totals = Totals.of(outcome.results, terminal.NEEDED)
+    for part in (*terminal.tables(totals, folder), terminal.live_table(outcome.results)):
         screen.print(part)
     if outcome.status is None:
         say("the run has ended, and with it the program: lengthen `run.duration` for more", err=True)

@@ -10,46 +10,31 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import polars as pl
-
 from roamlab.base.calls import BadCall, Hinted, Kind, called, no_attribute, public
 from roamlab.base.errors import BadInput
 from roamlab.base.inputs import home, open_regular, refuse_file
-from roamlab.base.limits import SHARE, available_memory
 from roamlab.base.output import draft_folder, sync, write_durably
 from roamlab.base.quantities import counted
 from roamlab.base.screen import shown
-from roamlab.records.manifest import Manifest, build_of
-from roamlab.records.results import Results
-from roamlab.records.storage.pieces import Pieces
-from roamlab.records.tables import TABLES
+from roamlab.records.manifest import MANIFEST, Manifest, broken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-MANIFEST = "manifest.json"
+    import polars as pl
+
+    from roamlab.records.results import Results
+    from roamlab.records.storage.pieces import Pieces
+
+NOTE = "totals.json"
 KEY = "key"
 """The field of a manifest with the key of its run. Runs of earlier versions have none."""
-
-MOST_ROWS = {"handovers": 2_000_000}
-"""Rows that are gone through one by one where they are shown: some seconds."""
-
-_TYPES: dict[str, tuple[Any, int]] = {
-    "u64": (pl.UInt64, 8),
-    "i64": (pl.Int64, 8),
-    "u32": (pl.UInt32, 4),
-    "f64": (pl.Float64, 8),
-    "bool": (pl.Boolean, 1),
-    "words": ((pl.Enum, pl.String), 4),
-}
-"""The types in files of each kind of column, and the bytes of a value in memory."""
 
 
 @dataclass(frozen=True)
@@ -126,14 +111,35 @@ class Store(metaclass=Hinted):
 
     def find(self, manifest: Manifest) -> Results | None:
         """The run, if it was made before and nothing of it is missing or damaged."""
+        return open_run(self.folder(manifest)) if self._has(manifest) else None
+
+    def _has(self, manifest: Manifest) -> bool:
         folder = self.folder(manifest)
         try:
             found, digests = _read_manifest(folder)
             for table, digest in digests.items():
                 _check(folder / f"{table}.parquet", digest)
         except BadInput:
+            return False
+        return found.key == manifest.key
+
+    def note(self, manifest: Manifest, totals: Mapping[str, Any]) -> None:
+        """Keep totals of a run next to it, so that they are shown again without its tables."""
+        text = json.dumps(totals, ensure_ascii=False).encode()
+        with suppress(OSError):  # without it the tables are read
+            write_durably(self.folder(manifest) / NOTE, [_digest_of(manifest, text), b"\n", text])
+
+    def noted(self, manifest: Manifest) -> dict[str, Any] | None:
+        """The totals of a run that `find` would find; None if none were kept, or they are damaged."""
+        try:
+            with open_regular(self.folder(manifest) / NOTE) as file:
+                digest, _, text = file.read().partition(b"\n")
+        except OSError:
             return None
-        return open_run(folder) if found.key == manifest.key else None
+        if digest != _digest_of(manifest, text) or not self._has(manifest):
+            return None
+        found: dict[str, Any] = json.loads(text)
+        return found
 
     def write(self, results: Results) -> Path:
         """Put the run in its folder. Interrupted at any point, this leaves no folder of that name.
@@ -146,6 +152,8 @@ class Store(metaclass=Hinted):
     @contextmanager
     def begin(self) -> Iterator[Begun]:
         """A run whose long tables are written during it. A block that ends before `keep` leaves nothing."""
+        from roamlab.records.storage.pieces import Pieces
+
         self.root.mkdir(parents=True, exist_ok=True)
         with draft_folder(self.root) as draft, Pieces(draft) as pieces:
             yield Begun(self, draft, pieces)
@@ -157,13 +165,15 @@ class Store(metaclass=Hinted):
 
     def _complete(self, results: Results, begun: Begun) -> dict[str, str]:
         """Put a run's other tables next to those that are written, and all of it in its place; the tables' digests."""
+        from roamlab.records.storage import parquet
+
         final, draft = self.folder(results.manifest), begun.draft
         digests: dict[str, str] = {}
         for table in begun.pieces.finish():
             sync(draft / f"{table}.parquet")
             digests[table] = _digest(draft / f"{table}.parquet")
         for table, load in results.loaders.items():
-            content = _parquet(load(table))  # not kept: those of a large run are large
+            content = parquet.content(load(table))  # not kept: those of a large run are large
             digests[table] = hashlib.sha256(content).hexdigest()
             write_durably(draft / f"{table}.parquet", [content])
         digests = dict(sorted(digests.items()))
@@ -187,6 +197,11 @@ class Store(metaclass=Hinted):
                 os.close(folder)
         sync(self.root)
         return digests
+
+
+def _digest_of(manifest: Manifest, text: bytes) -> bytes:
+    """The digest of a note, which holds for one run and one version."""
+    return hashlib.sha256(f"{manifest.version} {manifest.key} ".encode() + text).hexdigest().encode()
 
 
 def _mend(file: Path, place: Path, folder: int) -> None:
@@ -229,64 +244,15 @@ def open_run(folder: str | Path) -> Results:
 
 
 def _in_folder(folder: Path, manifest: Manifest, digests: dict[str, str]) -> Results:
+    from roamlab.records.results import Results
+    from roamlab.records.storage import parquet
+
     def read(table: str) -> pl.DataFrame:
         path = folder / f"{table}.parquet"
         _check(path, digests[table])
-        try:
-            with open_regular(path) as file:  # Polars takes a path for a pattern
-                _check_size(path, table, pl.scan_parquet(file), manifest)
-                file.seek(0)
-                frame = pl.read_parquet(file)
-        except pl.exceptions.PolarsError as error:
-            raise _broken(path, f"not a Parquet file ({error})") from None
-        empty = [name for name in frame.columns if frame[name].null_count()]
-        if empty:
-            raise _broken(path, f"column {empty[0]!r} lacks values")
-        return frame
+        return parquet.read(path, manifest)
 
     return Results(manifest, dict.fromkeys(digests, read))
-
-
-def _check_size(path: Path, table: str, rows: pl.LazyFrame, manifest: Manifest) -> None:
-    """Raise `BadInput` before a table is read that has other columns than ours, or more rows than can be read.
-
-    A file of some kB can hold 10^9 rows of one value.
-    """
-    schema = rows.collect_schema()
-    width = 0 if table in TABLES else 8 * max(1, len(schema))
-    for name, column in TABLES[table].columns.items() if table in TABLES else ():
-        if name not in schema:
-            raise _without_column(path, name, manifest)
-        fits, size = _TYPES[column.kind]
-        found = schema[name]
-        if not isinstance(found, fits):
-            raise _broken(path, f"column {name!r} has the type {found}, not {column.kind}")
-        if column.words and isinstance(found, pl.Enum):
-            known = {word for word, _ in column.words}
-            if other := [word for word in found.categories.to_list() if word and word not in known]:
-                raise _broken(path, f"column {name!r} has the word {other[0]!r}, which it never holds")
-        width += size
-    count = int(rows.select(pl.len()).collect().item())
-    most = min(int(SHARE * available_memory()) // width, MOST_ROWS.get(table, count))
-    if count > most:
-        raise BadInput(
-            path,
-            f"it has {count:,} rows",
-            expected=f"at most {most:,} rows, which can be read here",
-            remedy="read parts of the file with Polars (`polars.scan_parquet`), or make a shorter run",
-        )
-
-
-def _without_column(path: Path, name: str, manifest: Manifest) -> BadInput:
-    """The error of a table that lacks a column: another version wrote it, or it is broken."""
-    if manifest.build_hash == build_of(manifest.parameters_text):
-        return _broken(path, f"there is no column {name!r}")
-    return BadInput(
-        path,
-        f"roamlab {manifest.version} of another build wrote it, without the column {name!r}",
-        expected=f"the columns {', '.join(TABLES[path.stem].columns)}",
-        remedy=f"run the scenario again: {path.parent / MANIFEST} has its text, its seed and its number",
-    )
 
 
 def _manifest(manifest: Manifest, digests: dict[str, str]) -> Iterator[bytes]:
@@ -314,12 +280,6 @@ def _line(content: bytes, field: str) -> str:
     return line if line.startswith("{") and line.endswith("}") else ""
 
 
-def _parquet(frame: pl.DataFrame) -> bytes:
-    buffer = BytesIO()
-    frame.write_parquet(buffer)
-    return buffer.getvalue()
-
-
 def _digest(path: Path) -> str:
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -330,9 +290,9 @@ def _check(path: Path, digest: str) -> None:
     try:
         found = _digest(path)
     except OSError as error:
-        raise _broken(path, str(error.strerror)) from None
+        raise broken(path, str(error.strerror)) from None
     if found != digest:
-        raise _broken(path, "the content is not what was written")
+        raise broken(path, "the content is not what was written")
 
 
 def _instead_of(folder: Path) -> str:
@@ -373,20 +333,20 @@ def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
             written = file.read()
         content: Any = json.loads(written)
     except OSError as error:
-        raise _broken(path, str(error.strerror)) from None
+        raise broken(path, str(error.strerror)) from None
     except (ValueError, RecursionError) as error:
-        raise _broken(path, f"not JSON ({error})") from None
+        raise broken(path, f"not JSON ({error})") from None
     try:
         parameters = _line(written, "parameters")
         manifest = Manifest.from_dict(content, parameters)
     except ValueError as error:
-        raise _broken(path, str(error)) from None
+        raise broken(path, str(error)) from None
     digests = content.get("tables")
     if type(digests) is not dict:
-        raise _broken(path, "field 'tables' is missing or not dict")
+        raise broken(path, "field 'tables' is missing or not dict")
     for table in digests:
         if not table.isidentifier():
-            raise _broken(path, f"field 'tables' has {table!r}, which is no table")
+            raise broken(path, f"field 'tables' has {table!r}, which is no table")
     # The key is of the text of the parameters: a file in another layout has another text.
     if parameters and content.get(KEY, manifest.key) != manifest.key:
         raise BadInput(
@@ -396,12 +356,3 @@ def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
             remedy="for another seed or scenario make another run with `roamlab run`, which has a separate folder",
         )
     return manifest, digests
-
-
-def _broken(path: Path, problem: str) -> BadInput:
-    return BadInput(
-        path,
-        problem,
-        expected="a run folder as it was written",
-        remedy=f"move {path.parent} away and run again: the same scenario and seed give the same run",
-    )
