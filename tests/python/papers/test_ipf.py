@@ -12,6 +12,7 @@ import pytest
 
 from conftest import check_figures, of_this_day, reproduced
 from hand_made import FakeResults, ns
+from roamlab.papers.drawn import of_run
 from roamlab.papers.ipf import claims, claims_plan, evidence, experiments, figures, measures
 from roamlab.papers.ipf.space import SPACE
 from roamlab.papers.records import QueueTrace
@@ -60,12 +61,12 @@ def test_hosts_come_from_one_old_cell_or_each_from_its_own() -> None:
         hosts = experiments.handoffs(5, 5, "red", interpretation).to_dict()["hosts"]
         return {host["visits"][0]["cell"] for host in hosts if host["name"].startswith("mh")}
 
-    assert old_cells(experiments.DEFAULT) == {"bs1"}
-    own = experiments.Interpretation(old_cell="own")
+    assert old_cells(experiments.FIRST) == {"bs1"}
+    own = replace(experiments.FIRST, old_cell="own")
     assert old_cells(own) == {"bs1", "bs1-2", "bs1-3", "bs1-4", "bs1-5"}
     one, five = (
         measures.point(run(_short(experiments.handoffs(5, 5, "red", interpretation), 30))).priority
-        for interpretation in (experiments.DEFAULT, own)
+        for interpretation in (experiments.FIRST, own)
     )
     assert one > 100 < five, "windows are forwarded from each"
 
@@ -105,7 +106,8 @@ def test_round_trips_are_those_of_section_iv() -> None:
 
 
 def test_every_value_of_an_axis_changes_a_scenario() -> None:
-    def texts(interpretation: experiments.Interpretation) -> tuple[str, ...]:
+    def texts(of_all: experiments.Interpretation) -> tuple[str, ...]:
+        interpretation = of_run(of_all, 0)
         return tuple(
             scenario.text
             for kind in experiments.QUEUES
@@ -126,7 +128,7 @@ def test_every_value_of_an_axis_changes_a_scenario() -> None:
     assert len({texts(SPACE.interpretation(setting)) for setting in changing}) == len(changing)
 
     def queue(kind: str, **changed: object) -> dict[str, object]:
-        interpretation = experiments.Interpretation(**changed)  # type: ignore[arg-type]
+        interpretation = replace(experiments.FIRST, **changed)  # type: ignore[arg-type]
         found: dict[str, object] = experiments.handoffs(5, 5, kind, interpretation).parameters["cells"][
             "bs2"
         ]["queue"]

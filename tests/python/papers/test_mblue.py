@@ -360,7 +360,7 @@ def test_mblue_raises_its_probability_only_at_its_threshold() -> None:
     raised = np.diff(trace.probability, prepend=0.0) > 0.0
     waiting = np.concatenate([[0.0], trace.packets[:-1]])
     assert waiting[raised].min() >= experiments.THRESHOLD_PKTS
-    measured = measures.three_handoffs(results, experiments.returns())
+    measured = measures.three_handoffs(results)
     assert max(measured.probability_before) > 0.0
     assert 0.0 < measured.goodput_bps < 2e6
     assert measured.lost_moving + measured.lost_residents == sum(measured.drops) > 0

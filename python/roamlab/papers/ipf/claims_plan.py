@@ -168,7 +168,7 @@ def fig17(sweep: Sweep) -> Claim:
     measures = (
         *(gain(f"throughput, {gap:g} s apart", mred[gap], red[gap], greater()) for gap in sweep.gaps),
         _about(37, sweep, "mred"),
-        gain(deviation, deviations(sweep, "mred"), deviations(sweep, "red"), less()),
+        gain(deviation, deviations(sweep, "mred"), deviations(sweep, "red"), less(printed=60 - 37)),
         gain("distance between uniform and bursts", uneven(mred), uneven(red), less()),
     )
     return claim("ipf.fig17", measures, sweep.interpretation, by_window=_by_window(sweep, "mred"))

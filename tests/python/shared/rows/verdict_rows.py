@@ -44,6 +44,9 @@ def _row(claim: Mapping[str, Any]) -> tuple[str, ...]:
     if claim["same_in_every_run"]:
         interval = ", the same in every run"
     unit = "" if claim["unit"] == "1" else f" {claim['unit']}"
+    corrected = claim["p_corrected"]
+    if claim["verdict_default"] == "undecided" and corrected is not None:
+        unit += f", p {corrected:.2g} after correction"
     name = str(claim["id"]).partition(".")[2]
     return (
         name,
