@@ -136,9 +136,9 @@ def at_most(bound: float) -> Claimed:
     return Claimed(-math.inf, bound, strict=False)
 
 
-def within(low: float, high: float) -> Claimed:
-    """From one bound to the other, both included."""
-    return Claimed(low, high, strict=False)
+def within(low: float, high: float, *, printed: float = 0.0) -> Claimed:
+    """From one bound to the other, both included; `printed`: the number in the paper, if it prints one."""
+    return Claimed(low, high, strict=False, printed=printed)
 
 
 def as_printed(low: str, high: str = "") -> Claimed:
@@ -148,7 +148,7 @@ def as_printed(low: str, high: str = "") -> Claimed:
     Counts are exact, and are no printed numbers in this sense.
     """
     largest = max(abs(float(text)) for text in (low, high or low))
-    return Claimed(_rounded_to(low)[0], _rounded_to(high or low)[1], strict=False, printed=largest)
+    return within(_rounded_to(low)[0], _rounded_to(high or low)[1], printed=largest)
 
 
 def at_least_as_printed(low: str) -> Claimed:

@@ -136,7 +136,7 @@ def _kbps(what: str, values: Interval, claimed: Claimed) -> Measure:
 
 
 def _about(kbps: float, sweep: Sweep, queue: str) -> Measure:
-    near = within(kbps * (1 - NEAR), kbps * (1 + NEAR))
+    near = within(kbps * (1 - NEAR), kbps * (1 + NEAR), printed=kbps)
     return _kbps(
         f"standard deviation over {_over(sweep.interpretation)}", student(deviations(sweep, queue)), near
     )
