@@ -1,7 +1,8 @@
 """Quantities that a paper leaves open within a range: each run draws its own value of them.
 
 An interpretation may have a range as the value of a field. The runs then cover the range, and an interval over them
-contains what the paper did not print. In `axes.toml` and `sentences.toml` a range is `drawn = [low, high]`.
+contains what the paper did not print. In `axes.toml` and `sentences.toml` a range is `drawn = [low, high]`; with
+`quantity` it has the draws of other fields with the same one.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ class Drawn:
 
     low: float
     high: float
+    quantity: str = ""
+    """The name of the draw, if several fields have the same one. Empty: that of the field."""
 
     def __post_init__(self) -> None:
         if not self.low < self.high:
@@ -37,8 +40,9 @@ class Drawn:
     def __str__(self) -> str:
         return f"{self:g}"
 
-    def of_run(self, name: str, run: int) -> float:
-        """The value of this run for the quantity of this name, to six decimals."""
+    def of_run(self, place: str, field: str, run: int) -> float:
+        """The value of this run for a field of the interpretation of a module, to six decimals."""
+        name = f"{place}.{self.quantity or field}"
         return round(float(draws(name, run).uniform(self.low, self.high)), 6)
 
 
@@ -46,11 +50,11 @@ class Drawn:
 def of_run(interpretation: R, run: int) -> R:
     """The interpretation of one run: a value in place of each range. Equal in all cases of the run.
 
-    `interpretation` is a dataclass; the name of a draw is its module's with that of the field.
+    `interpretation` is a dataclass; the name of a draw is its module's with that of the field or of the quantity.
     """
     place = type(interpretation).__module__
     ranges = {
-        field.name: found.of_run(f"{place}.{field.name}", run)
+        field.name: found.of_run(place, field.name, run)
         for field in fields(interpretation)  # type: ignore[arg-type]
         if isinstance(found := getattr(interpretation, field.name), Drawn)
     }

@@ -40,6 +40,10 @@ def test_each_run_has_its_own_value_and_all_its_cases_have_it() -> None:
     assert rates.mean() == pytest.approx(5, abs=0.15)
     red = [of_run(replace(default, queue="red"), at).rate_mbps for at in range(200)]
     assert red == rates.tolist(), "another choice changes no draw"
+    same = replace(default, rate_mbps=Drawn(4, 6, "one"), delay_ms=Drawn(4, 6, "one"))
+    assert of_run(same, 0).rate_mbps == of_run(same, 0).delay_ms != own[0].rate_mbps, (
+        "two names of one quantity"
+    )
     delays = [number(each.delay_ms) for each in own]
     assert abs(np.corrcoef(rates, delays)[0, 1]) < 0.2, "each quantity has its own stream"
     assert of_run(own[3], 5) == own[3], "nothing is left to draw"

@@ -56,8 +56,8 @@ class Interpretation:
     drop: str = "oldest"
     lead_ms: float | Drawn = Drawn(20, 300)
     bicast_ms: int = 100
-    detection_ms: float | Drawn = Drawn(0, 100)
-    reactive_ms: float | Drawn = Drawn(1, 100)
+    detection_ms: float | Drawn = Drawn(1, 100, "layer 3's delay")
+    reactive_ms: float | Drawn = Drawn(1, 100, "layer 3's delay")
     min_rto_ms: int = 200
     profile: str = "ns2-2003"
     moves: str = RANDOM_TIMES
