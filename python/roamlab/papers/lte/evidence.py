@@ -95,7 +95,7 @@ def few_runs(runs: int) -> int:
 
 
 def scheduled_runs(runs: int) -> int:
-    """Runs with each scheduler."""
+    """Runs with each scheduler, and with each kind of tunnel."""
     return min(runs, 100)
 
 
@@ -176,9 +176,9 @@ def anatomy(batch: Batch, runs: int | range, interpretation: Interpretation = DE
     few, with_each = (numbers[: of(len(numbers))] for of in (few_runs, scheduled_runs))
 
     def asked(
-        experiment: Callable[[Interpretation], Scenario],
+        experiment: Callable[[Interpretation], Scenario], numbers: range = few
     ) -> tuple[Scenario | Callable[[int], Scenario], range]:
-        return each_run(experiment, interpretation), few
+        return each_run(experiment, interpretation), numbers
 
     kinds: tuple[tuple[str, Aqm, bool], ...] = (
         ("always-ect, ECN", "mark", True),
@@ -188,7 +188,8 @@ def anatomy(batch: Batch, runs: int | range, interpretation: Interpretation = DE
     )
     tunnels = {
         name: asked(
-            partial(experiments.active_queue, "standard", aqm, ecn=ecn, seconds=interpretation.short_s)
+            partial(experiments.active_queue, "standard", aqm, ecn=ecn, seconds=interpretation.short_s),
+            with_each,
         )
         for name, aqm, ecn in kinds
     }
