@@ -104,10 +104,15 @@ def _marked(axis: Axis, of: Sequence[sentences.Sentence]) -> Axis:
 
 def _value(entry: list[Any] | dict[str, Any]) -> Value:
     if isinstance(entry, dict):
-        value = Drawn(*entry["drawn"], entry.get("quantity", "")) if "drawn" in entry else entry.get("value")
+        value = _range(entry) if "drawn" in entry else entry.get("value")
         return Value(entry["label"], value, entry.get("weight", 1.0))
     label, own, *weight = entry if len(entry) > 1 else entry * 2
     return Value(label, tuple(own) if isinstance(own, list) else own, *weight)
+
+
+def _range(entry: dict[str, Any]) -> Drawn:
+    low, high = entry["drawn"]
+    return Drawn(low, high, entry.get("quantity", ""))
 
 
 def outcome(claim: Claim) -> Outcome:
