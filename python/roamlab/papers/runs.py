@@ -266,18 +266,6 @@ def _value(kept: Shards, key: str, texts: Mapping[str, str]) -> Any:
         ) from None
 
 
-_FIRST_FURTHER = 10_000
-
-
-def further(runs: int | range, times: int) -> range:
-    """Numbers of further runs, `times` as many as `runs`: no other block of runs has them.
-
-    For an experiment whose runs differ so much that as many as of the others would decide nothing.
-    """
-    numbers = range(runs) if isinstance(runs, int) else runs
-    return range(_FIRST_FURTHER + times * numbers.start, _FIRST_FURTHER + times * numbers.stop)
-
-
 def draws(name: str, run: int) -> np.random.Generator:
     """Random numbers for what the paper could not have fixed in run `run`: phases, times of moves, seeds of traffic.
 

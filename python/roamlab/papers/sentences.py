@@ -9,7 +9,8 @@ statement;
   `constant` is a number of a module of the paper's package, such as "experiments.TARGETS";
 * `experiment`, with `setup`: a function of the module `experiments` and its arguments. The path is then in the scenario
   that it makes, not in the example;
-* `value`, ours: the default of the field, or the value in the scenario;
+* `value`, ours: the default of the field, or the value in the scenario; a range, of which each run draws its own value,
+  is `{ drawn = [low, high] }`;
 * `text`: "fixed" if the sentence gives the value, "excludes" if it rules out others, "open" if it leaves the choice;
 * `excludes`, with "excludes" alone: the values that the sentence rules out;
 * `rule`, with "excludes" and "open": how our value was chosen, without regard to what a claim needs.
@@ -24,6 +25,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
 from roamlab.base.errors import BadInput
+from roamlab.papers.drawn import Drawn
 from roamlab.showing.page import Table
 
 if TYPE_CHECKING:
@@ -130,7 +132,9 @@ def _entry(entry: Mapping[str, Any], place: str) -> Sentence:
 
 
 def plain(value: Any) -> Any:
-    """A value as TOML has it: tuples are lists."""
+    """A value as TOML has it: tuples are lists, and a range is a table."""
+    if isinstance(value, Drawn):
+        return {"drawn": [value.low, value.high]}
     return [plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
@@ -138,6 +142,8 @@ def value_text(value: Any) -> str:
     """A value for people."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, dict):
+        return str(Drawn(*value["drawn"]))
     return ", ".join(map(value_text, value)) if isinstance(value, list | tuple) else str(value)
 
 

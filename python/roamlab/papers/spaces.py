@@ -14,6 +14,7 @@ from roamlab.base.errors import BadInput, did_you_mean
 from roamlab.base.quantities import with_unit
 from roamlab.base.screen import say
 from roamlab.papers import sentences
+from roamlab.papers.drawn import Drawn
 from roamlab.papers.runs import Batch
 from roamlab.statistics.axes import Axis, Outcome, Setting, Value, shortfall
 from roamlab.statistics.claims import interval_text, too_few
@@ -108,7 +109,7 @@ def axes(paper: str) -> tuple[Axis, ...]:
 
     Values that `sentences.toml` rules out are marked. A value is `[label, value, weight]`, in which the label may
     replace the value, and 1 is the weight if there is none; or a table of these, which without `value` is `None`.
-    Lists are tuples.
+    Lists are tuples. A table with `drawn = [low, high]` is a range, of which each run draws a value.
     """
     data = (files("roamlab.papers") / paper / AXES).read_text(encoding="utf-8")
     of = sentences.of_paper(paper)
@@ -128,9 +129,15 @@ def _marked(axis: Axis, of: Sequence[sentences.Sentence]) -> Axis:
 
 def _value(entry: list[Any] | dict[str, Any]) -> Value:
     if isinstance(entry, dict):
-        return Value(entry["label"], entry.get("value"), entry.get("weight", 1.0))
-    label, value, *weight = entry if len(entry) > 1 else entry * 2
-    return Value(label, tuple(value) if isinstance(value, list) else value, *weight)
+        value = _range(entry) if "drawn" in entry else entry.get("value")
+        return Value(entry["label"], value, entry.get("weight", 1.0))
+    label, own, *weight = entry if len(entry) > 1 else entry * 2
+    return Value(label, tuple(own) if isinstance(own, list) else own, *weight)
+
+
+def _range(entry: dict[str, Any]) -> Drawn:
+    low, high = entry["drawn"]
+    return Drawn(low, high, entry.get("quantity", ""))
 
 
 def outcome(claim: Claim) -> Outcome:
@@ -152,6 +159,8 @@ def outcome(claim: Claim) -> Outcome:
     )
 
 
+_OPEN = 0.999
+"""The margin of a measure that is undecided, at most, to either side."""
 _RANK: dict[Verdict, int] = {"contradicted": 0, "undecided": 1, "holds": 2}
 
 
@@ -161,7 +170,9 @@ def _margin(measure: Measure) -> float:
     half = (found.high - found.low) / 2
     if half == 0.0 or math.isinf(half):
         return {"holds": math.inf, "contradicted": -math.inf, "undecided": 0.0}[measure.verdict]
-    return inside / half
+    margin = inside / half
+    # Undecided by the correction, or because what is left is too small to matter.
+    return max(-_OPEN, min(_OPEN, margin)) if measure.verdict == "undecided" else margin
 
 
 def _told(measure: Measure) -> str:

@@ -1,8 +1,12 @@
 """A paper's claims, and verdicts that are computed from measurements, never written by hand.
 
 * holds: the effect lies in the claimed range and the 95 % interval excludes everything else;
-* contradicted: the interval excludes the claimed range. This is a finding, not a failure;
+* contradicted: the interval excludes the claimed range, by more than the smallest effect that matters: a tenth of the
+  effect that the paper prints, if it prints one. This is a finding, not a failure;
 * undecided: the interval reaches both, or there are fewer than `LEAST` runs.
+
+A claim with several measures is a family of tests: a measure keeps its verdict if it is significant after Holm's
+correction for their number, and is undecided otherwise.
 
 These are taken under the default interpretation. The final verdict is taken over all that the paper leaves open, as far
 as a search has tried it, and has a fourth word, "depends": see `Claim.final`.
@@ -52,6 +56,10 @@ def too_few(runs: int) -> str:
     return f"{counted(runs, 'run is', 'runs are')} too few, a verdict needs {LEAST}"
 
 
+MATTERS = 0.1
+"""Part of an effect that the paper prints: a smaller one does not matter, and contradicts nothing."""
+
+
 @dataclass(frozen=True)
 class Claimed:
     """The range in which an effect lies by a paper; `strict` leaves the bounds themselves out."""
@@ -59,6 +67,8 @@ class Claimed:
     low: float
     high: float
     strict: bool
+    printed: float = 0.0
+    """Size of the effect that the paper prints; 0 if it prints a direction alone: then any size matters."""
 
     def __str__(self) -> str:
         if self.low == -math.inf:
@@ -66,6 +76,11 @@ class Claimed:
         if self.high == math.inf:
             return f"{'>' if self.strict else '≥'} {self.low:g}"
         return f"{self.low:g} … {self.high:g}"
+
+    @property
+    def matters(self) -> float:
+        """The smallest distance from the range that matters."""
+        return MATTERS * self.printed
 
     def verdict(self, measured: Interval) -> Verdict:
         """Verdict of the measurement on the claim.
@@ -75,7 +90,8 @@ class Claimed:
         if measured.same and self.strict and measured.effect in (self.low, self.high):
             return "undecided"
         if self._misses(measured.low, measured.high):
-            return "contradicted"
+            matters = self._misses(measured.low - self.matters, measured.high + self.matters)
+            return "contradicted" if matters else "undecided"
         inside = self.low <= measured.low and measured.high <= self.high
         if inside and self.contains(measured.effect):
             return "holds"
@@ -89,6 +105,10 @@ class Claimed:
         """The value lies in the claimed range."""
         return not self._misses(value, value)
 
+    def reaches(self, measured: Interval) -> bool:
+        """Part of the interval is in the claimed range."""
+        return not self._misses(measured.low, measured.high)
+
     def _misses(self, low: float, high: float) -> bool:
         """No value from `low` to `high` is in the claimed range."""
         if self.strict:
@@ -96,14 +116,14 @@ class Claimed:
         return high < self.low or low > self.high
 
 
-def greater(than: float = 0.0) -> Claimed:
-    """More than the bound."""
-    return Claimed(than, math.inf, strict=True)
+def greater(than: float = 0.0, *, printed: float = 0.0) -> Claimed:
+    """More than the bound; `printed`: by how much in the paper, if it prints that."""
+    return Claimed(than, math.inf, strict=True, printed=printed)
 
 
-def less(than: float = 0.0) -> Claimed:
-    """Less than the bound."""
-    return Claimed(-math.inf, than, strict=True)
+def less(than: float = 0.0, *, printed: float = 0.0) -> Claimed:
+    """Less than the bound; `printed`: by how much in the paper, if it prints that."""
+    return Claimed(-math.inf, than, strict=True, printed=printed)
 
 
 def at_least(bound: float) -> Claimed:
@@ -116,9 +136,9 @@ def at_most(bound: float) -> Claimed:
     return Claimed(-math.inf, bound, strict=False)
 
 
-def within(low: float, high: float) -> Claimed:
-    """From one bound to the other, both included."""
-    return Claimed(low, high, strict=False)
+def within(low: float, high: float, *, printed: float = 0.0) -> Claimed:
+    """From one bound to the other, both included; `printed`: the number in the paper, if it prints one."""
+    return Claimed(low, high, strict=False, printed=printed)
 
 
 def as_printed(low: str, high: str = "") -> Claimed:
@@ -127,17 +147,18 @@ def as_printed(low: str, high: str = "") -> Claimed:
     A printed number represents all that are rounded to it: "15" is 14.5 to 15.5, ".95" is .945 to .955.
     Counts are exact, and are no printed numbers in this sense.
     """
-    return within(_rounded_to(low)[0], _rounded_to(high or low)[1])
+    largest = max(abs(float(text)) for text in (low, high or low))
+    return within(_rounded_to(low)[0], _rounded_to(high or low)[1], printed=largest)
 
 
 def at_least_as_printed(low: str) -> Claimed:
     """A printed number or more, by its digits: ".98" is .975 and more."""
-    return at_least(_rounded_to(low)[0])
+    return replace(at_least(_rounded_to(low)[0]), printed=abs(float(low)))
 
 
 def at_most_as_printed(high: str) -> Claimed:
     """A printed number or less, by its digits: "0.05" is 0.055 and less."""
-    return at_most(_rounded_to(high)[1])
+    return replace(at_most(_rounded_to(high)[1]), printed=abs(float(high)))
 
 
 def _rounded_to(text: str) -> tuple[float, float]:
@@ -162,13 +183,31 @@ class Measure:
     """Why the set-up forces both sides to be equal, if it does. Such a tie is shown, and decides nothing."""
     kind: Kind = "result"
     """That of its claim, which sets it."""
+    adjusted: float | None = None
+    """The p-value after Holm's correction for the measures of its claim, which sets it; `None`: there are no others."""
 
     @property
     def verdict(self) -> Verdict:
-        """Verdict of the measurement."""
+        """Verdict of the measurement, after the correction for the other measures of its claim."""
+        return "undecided" if self.insignificant else self.alone
+
+    @property
+    def alone(self) -> Verdict:
+        """Verdict of the measurement without regard to other measures."""
         if self.kind == "inventory" and self.measured.extreme:
             return "holds" if self.claimed.contains(self.measured.effect) else "contradicted"
         return "undecided" if self.too_few else self.claimed.verdict(self.measured)
+
+    @property
+    def insignificant(self) -> bool:
+        """The correction for the other measures of its claim leaves it undecided."""
+        return self.alone != "undecided" and self.adjusted is not None and self.adjusted >= 1 - CONFIDENCE
+
+    @property
+    def too_small(self) -> bool:
+        """The interval is outside the claimed range by less than what matters."""
+        outside = self.claimed.matters > 0 and not self.claimed.reaches(self.measured)
+        return outside and self.alone == "undecided" and not self.too_few
 
     @property
     def too_few(self) -> bool:
@@ -187,13 +226,21 @@ class Measure:
             return f"not counted: the set-up forces a tie, {self.forced_tie}"
         if self.verdict == "undecided" and self.too_few:
             return f"undecided: {too_few(self.measured.runs)}"
+        if self.insignificant:
+            return f"undecided: {self.alone} alone, but p is {self.adjusted:.2g} after correction for all measures"
+        if self.too_small:
+            return (
+                f"undecided: outside the claimed range by less than {self.claimed.matters:.2g}, a tenth of the printed "
+                "effect"
+            )
         return self.verdict
 
     @property
     def p(self) -> float | None:
         """The p-value of the bounds of the claimed range that the verdict excludes; `None` where no chance enters.
 
-        Inside the range both are excluded, and the larger p-value counts; outside, the nearer one.
+        Inside the range both are excluded, and the larger p-value counts; outside, that of the nearer one, moved
+        by what matters if the effect is beyond that.
         """
         test, found = self.measured.test, self.measured.effect
         if test is None or self.tied:
@@ -201,7 +248,10 @@ class Measure:
         bounds = [bound for bound in (self.claimed.low, self.claimed.high) if math.isfinite(bound)]
         if self.claimed.low <= found <= self.claimed.high:
             return max(map(test, bounds), default=0.0)
-        return test(min(bounds, key=lambda bound: abs(found - bound)))
+        nearest = min(bounds, key=lambda bound: abs(found - bound))
+        if self.claimed.distance(found) <= self.claimed.matters:
+            return test(nearest)
+        return test(nearest + math.copysign(self.claimed.matters, found - nearest))
 
 
 @dataclass(frozen=True)
@@ -245,8 +295,8 @@ class Claim:
     def __post_init__(self) -> None:
         if not self.measures:
             raise ValueError(f"claim {self.id} has no measure")
-        own = tuple(replace(measure, kind=self.kind) for measure in self.measures)
-        object.__setattr__(self, "measures", own)
+        own = [replace(measure, kind=self.kind) for measure in self.measures]
+        object.__setattr__(self, "measures", tuple(_adjusted(own)))
 
     @property
     def counted(self) -> tuple[Measure, ...]:
@@ -309,6 +359,17 @@ class Claim:
         }
 
 
+def _adjusted(measures: Sequence[Measure]) -> list[Measure]:
+    """The measures of a claim with their p-values after Holm's correction."""
+    found = [None if len(measures) == 1 else measure.p for measure in measures]
+    tests = [p for p in found if p is not None]
+    after = iter(holm(tests) if len(tests) > 1 else ())
+    return [
+        replace(measure, adjusted=None if p is None else next(after, None))
+        for measure, p in zip(measures, found, strict=True)
+    ]
+
+
 def _measure_dict(measure: Measure) -> dict[str, Any]:
     return {
         "what": measure.what,
@@ -322,6 +383,7 @@ def _measure_dict(measure: Measure) -> dict[str, Any]:
         "runs": measure.measured.runs,
         "same_in_every_run": measure.measured.same or measure.measured.fixed,
         "too_few_runs": measure.too_few,
+        "p_corrected": measure.adjusted,
         "forced_tie": measure.forced_tie if measure.tied else None,
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ import pytest
 
 from conftest import check_figures, of_this_day, reproduced
 from hand_made import FakeResults, ns
+from roamlab.papers.drawn import of_run
 from roamlab.papers.ipf import claims, claims_plan, evidence, experiments, figures, measures
 from roamlab.papers.ipf.space import SPACE
 from roamlab.papers.records import QueueTrace
@@ -60,12 +61,12 @@ def test_hosts_come_from_one_old_cell_or_each_from_its_own() -> None:
         hosts = experiments.handoffs(5, 5, "red", interpretation).to_dict()["hosts"]
         return {host["visits"][0]["cell"] for host in hosts if host["name"].startswith("mh")}
 
-    assert old_cells(experiments.DEFAULT) == {"bs1"}
-    own = experiments.Interpretation(old_cell="own")
+    assert old_cells(experiments.FIRST) == {"bs1"}
+    own = replace(experiments.FIRST, old_cell="own")
     assert old_cells(own) == {"bs1", "bs1-2", "bs1-3", "bs1-4", "bs1-5"}
     one, five = (
         measures.point(run(_short(experiments.handoffs(5, 5, "red", interpretation), 30))).priority
-        for interpretation in (experiments.DEFAULT, own)
+        for interpretation in (experiments.FIRST, own)
     )
     assert one > 100 < five, "windows are forwarded from each"
 
@@ -105,7 +106,8 @@ def test_round_trips_are_those_of_section_iv() -> None:
 
 
 def test_every_value_of_an_axis_changes_a_scenario() -> None:
-    def texts(interpretation: experiments.Interpretation) -> tuple[str, ...]:
+    def texts(of_all: experiments.Interpretation) -> tuple[str, ...]:
+        interpretation = of_run(of_all, 0)
         return tuple(
             scenario.text
             for kind in experiments.QUEUES
@@ -126,7 +128,7 @@ def test_every_value_of_an_axis_changes_a_scenario() -> None:
     assert len({texts(SPACE.interpretation(setting)) for setting in changing}) == len(changing)
 
     def queue(kind: str, **changed: object) -> dict[str, object]:
-        interpretation = experiments.Interpretation(**changed)  # type: ignore[arg-type]
+        interpretation = replace(experiments.FIRST, **changed)  # type: ignore[arg-type]
         found: dict[str, object] = experiments.handoffs(5, 5, kind, interpretation).parameters["cells"][
             "bs2"
         ]["queue"]
@@ -264,8 +266,9 @@ def _decided(interpretation: experiments.Interpretation, store: Path, *ids: str)
 
 
 def test_the_gain_needs_hosts_that_come_together(tmp_path: Path) -> None:
-    together = _decided(experiments.DEFAULT, tmp_path, "period")
-    apart = _decided(experiments.Interpretation(gap="1 s apart"), tmp_path, "period")
+    half = replace(experiments.DEFAULT, stay=0.5)
+    together = _decided(half, tmp_path, "period")
+    apart = _decided(replace(half, gap="1 s apart"), tmp_path, "period")
     assert together["gain"].verdict == together["period"].verdict == "holds"
     assert apart["gain"].verdict == apart["period"].verdict == "undecided"
     assert abs(apart["gain"].measures[0].measured.effect) < 0.05
@@ -301,7 +304,7 @@ def test_without_marks_m_red_is_red_packet_for_packet() -> None:
 def test_with_marks_m_red_spares_what_red_would_drop() -> None:
     lost = {}
     for queue in ("red", "mred"):
-        results = run(_short(experiments.handoffs(5, 5, queue), 60))
+        results = run(_short(experiments.handoffs(5, 5, queue, replace(experiments.FIRST, stay=0.5)), 60))
         assert (
             results.links.filter(pl.col("link").cast(pl.String) == experiments.AIR)["forwarded_pkts"].item()
             >= 300
@@ -361,7 +364,6 @@ def test_shares_less_even_than_with_red_are_not_fair() -> None:
             queue: [SimpleNamespace(fairness=of + run / 1e4) for run in range(5)]
             for queue, of in (("red", 0.9), ("mred", mred))
         }
-        none: dict[str, list[Any]] = {"red": [], "mred": []}
-        return claims._fair(evidence.Evidence(experiments.DEFAULT, {}, queues, none)).verdict  # type: ignore[arg-type]
+        return claims._fair(evidence.Evidence(experiments.DEFAULT, {}, queues)).verdict  # type: ignore[arg-type]
 
     assert (fair(0.95), fair(0.9), fair(0.85)) == ("holds", "holds", "contradicted")

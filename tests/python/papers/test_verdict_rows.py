@@ -5,12 +5,21 @@ from __future__ import annotations
 import pytest
 
 import test_bcmp
+import test_ipf
+import test_lte
+import test_mblue
 import test_ripple
 import verdict_rows
 from roamlab.statistics import stats
 from roamlab.statistics.claims import VERDICTS, Claim, Measure, at_most, greater
 
-IDS = {"bcmp": test_bcmp.IDS, "ripple": test_ripple.IDS}
+IDS = {
+    "bcmp": test_bcmp.IDS,
+    "ipf": [f"ipf.{name}" for name in test_ipf.IDS],
+    "lte": test_lte.IDS,
+    "mblue": test_mblue.IDS,
+    "ripple": test_ripple.IDS,
+}
 
 
 def test_a_line_has_the_measure_that_decides() -> None:

@@ -24,12 +24,15 @@ _SAMPLES = st.lists(_NUMBERS, min_size=2, max_size=20)
 
 def test_printed_digits_bound_a_number() -> None:
     """Half a unit of the last digit to either side."""
-    assert claims.at_least_as_printed("98") == claims.at_least(97.5)
-    assert claims.at_most_as_printed("0.05") == claims.at_most(0.055)
-    assert claims.as_printed("15", "16") == claims.within(14.5, 16.5)
-    assert claims.as_printed("15") == claims.within(14.5, 15.5)
-    assert claims.as_printed(".95") == claims.within(0.945, 0.955)
-    assert claims.as_printed("2.20") == claims.within(2.195, 2.205)
+    for claimed, bounds, printed in (
+        (claims.at_least_as_printed("98"), (97.5, math.inf), 98),
+        (claims.at_most_as_printed("0.05"), (-math.inf, 0.055), 0.05),
+        (claims.as_printed("15", "16"), (14.5, 16.5), 16),
+        (claims.as_printed("15"), (14.5, 15.5), 15),
+        (claims.as_printed(".95"), (0.945, 0.955), 0.95),
+        (claims.as_printed("2.20"), (2.195, 2.205), 2.2),
+    ):
+        assert ((claimed.low, claimed.high), claimed.printed) == (bounds, printed)
     with pytest.raises(ValueError, match="not a printed number: 'inf'"):
         claims.as_printed("inf")
 
@@ -184,6 +187,30 @@ def test_bootstrap_is_repeatable_and_narrower_than_the_range() -> None:
 )
 def test_verdicts(claimed: Claimed, low: float, effect: float, high: float, verdict: str) -> None:
     assert claimed.verdict(Interval(effect, low, high, 10)) == verdict
+
+
+@pytest.mark.parametrize(
+    ("claimed", "low", "effect", "high", "verdict"),
+    [
+        (claims.greater(printed=10), -0.9, -0.5, -0.2, "undecided"),
+        (claims.greater(printed=10), -1.5, -1.2, -0.9, "undecided"),
+        (claims.greater(printed=10), -1.5, -1.2, -1.1, "contradicted"),
+        (claims.greater(printed=10), 0.2, 0.5, 0.9, "holds"),
+        (claims.less(printed=10), 0.2, 0.5, 0.9, "undecided"),
+        (claims.as_printed("15", "16"), 17.5, 17.8, 18.05, "undecided"),
+        (claims.as_printed("15", "16"), 18.2, 18.4, 18.6, "contradicted"),
+        (claims.at_least_as_printed("98"), 87.6, 88.0, 90.0, "undecided"),
+        (claims.at_least_as_printed("98"), 86.0, 87.0, 87.5, "contradicted"),
+    ],
+)
+def test_an_effect_contradicts_if_it_matters(
+    claimed: Claimed, low: float, effect: float, high: float, verdict: str
+) -> None:
+    """By more than a tenth of the printed effect; without one, by any."""
+    measured = Interval(effect, low, high, 10)
+    assert claimed.verdict(measured) == verdict
+    told = f"undecided: outside the claimed range by less than {claimed.matters:.2g}, a tenth of the printed effect"
+    assert Measure("depth", measured, "m", claimed).outcome == (told if verdict == "undecided" else verdict)
 
 
 @given(ends=st.tuples(_NUMBERS, _NUMBERS, _NUMBERS).map(sorted))

@@ -322,22 +322,24 @@ def test_a_verdict_that_turns_with_the_block_is_found(tmp_path: Path) -> None:
     assert blocks.unsteady(almost) == ["of 18"]
 
 
-def test_verdicts_do_not_turn_when_other_blocks_of_runs_are_used() -> None:
-    """Each paper's record has 20 blocks of its default size, each verdict the same in at least 19."""
-    for name in papers.names():
-        found = blocks.record(name)
-        assert found is not None, name
-        assert (found["blocks"], found["runs"]) == (blocks.BLOCKS, papers.paper(name).RUNS)
-        assert blocks.unsteady(found) == [], name
-        page = (Path(papers.__path__[0]) / name / "README.md").read_text(encoding="utf-8")
-        for claim, of in found["claims"].items():
-            row = re.search(
-                rf"^\| {re.escape(claim.partition('.')[2])}\b[^|]*\|[^|*]*\*\*(\w+)", page, re.MULTILINE
-            )
-            assert row is not None
-            assert (claim, row[1]) == (claim, of["verdict"]), (
-                "the verdict on the page, and that of most blocks"
-            )
+@pytest.mark.parametrize("name", papers.names())
+def test_verdicts_do_not_turn_when_other_blocks_of_runs_are_used(name: str) -> None:
+    """A paper's record has 20 blocks of its default size. A verdict other than undecided is the same in 19."""
+    found = blocks.record(name)
+    if found is None:
+        pytest.skip(f"no record: make it with `roamlab reproduce {name} --blocks {blocks.BLOCKS}`")
+    assert (found["blocks"], found["runs"]) == (blocks.BLOCKS, papers.paper(name).RUNS)
+    for claim in blocks.unsteady(found):
+        of = found["claims"][claim]
+        assert of["verdict"] == "undecided", f"{claim}: the runs do not suffice, it is undecided"
+        assert not {"holds", "contradicted"} <= of["verdicts"].keys(), claim
+    page = (Path(papers.__path__[0]) / name / "README.md").read_text(encoding="utf-8")
+    for claim, of in found["claims"].items():
+        row = re.search(
+            rf"^\| {re.escape(claim.partition('.')[2])}\b[^|]*\|[^|*]*\*\*(\w+)", page, re.MULTILINE
+        )
+        assert row is not None
+        assert (claim, row[1]) == (claim, of["verdict"]), "the verdict on the page, and that of most blocks"
 
 
 @pytest.mark.parametrize("name", papers.names())

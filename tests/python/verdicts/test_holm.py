@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from scipy import stats as scipy_stats
 
@@ -37,6 +39,35 @@ def test_comparisons_of_all_claims_are_adjusted_together() -> None:
     assert [each.adjusted for each in found] == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert [each.measure.verdict for each in found] == ["holds"] * 4
     assert [each.verdict for each in found] == ["holds", "undecided", "undecided", "holds"]
+
+
+def test_the_measures_of_a_claim_are_one_family() -> None:
+    """By hand: 0.01, 0.02 and 0.04 of three are 0.03, 0.04 and 0.04; 0.02, 0.03 and 0.5 are 0.06, 0.06 and 0.5."""
+    good = _claim(_planted(0.02), _planted(0.04), _planted(0.01))
+    assert [measure.adjusted for measure in good.measures] == pytest.approx([0.04, 0.04, 0.03])
+    assert good.verdict == "holds"
+    bad = _claim(_planted(0.02), _planted(0.03), _planted(0.5))
+    assert [measure.adjusted for measure in bad.measures] == pytest.approx([0.06, 0.06, 0.5])
+    assert [measure.alone for measure in bad.measures] == ["holds", "holds", "undecided"]
+    assert [measure.verdict for measure in bad.measures] == ["undecided"] * 3
+    told = "undecided: holds alone, but p is 0.06 after correction for all measures"
+    assert bad.measures[0].outcome == told
+    assert f"  p 0.02: {told}" in remarks([bad]).splitlines()
+    # One that is contradicted alone is undecided among others that are not significant.
+    below = Measure("below", Interval(-1.0, -2.0, -0.1, 9, lambda _: 0.02), "1", greater())
+    assert _claim(below).verdict == "contradicted"
+    assert _claim(below, _planted(0.3), _planted(0.5)).verdict == "undecided"
+    assert replace(bad, measures=bad.measures[:1]).verdict == "holds", "alone there is nothing to correct"
+
+
+def test_what_matters_moves_the_bound_that_is_tested() -> None:
+    values = [-3.0, -2.0, -4.0, -3.5, -2.5]
+
+    def p(printed: float) -> float | None:
+        return Measure("depth", stats.student(values), "m", greater(printed=printed)).p
+
+    assert p(10) == pytest.approx(float(scipy_stats.ttest_1samp(values, -1.0).pvalue))
+    assert p(40) == p(0) == pytest.approx(float(scipy_stats.ttest_1samp(values, 0.0).pvalue))
 
 
 def test_what_no_chance_enters_is_no_comparison() -> None:

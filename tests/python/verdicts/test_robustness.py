@@ -18,6 +18,7 @@ from conftest import ROOT
 from roamlab import _roamlab, papers
 from roamlab.base.errors import BadInput
 from roamlab.papers import printed, reproducing, robustness, spaces
+from roamlab.papers.drawn import Drawn
 from roamlab.papers.stored import code
 from roamlab.papers.texts import texts
 from roamlab.showing import report
@@ -343,9 +344,10 @@ def test_the_texts_are_those_of_the_claims(paper: str) -> None:
 
 
 def test_values_of_axes() -> None:
-    """A label may replace the value, a list is a tuple, and a table without `value` is `None`."""
+    """A label may replace the value, a list is a tuple, and a table is a range, or, without `value`, `None`."""
     (axis,) = (axis for axis in spaces.axes("lte") if axis.field == "source_mbps")
-    assert [(value.label, value.value, value.weight) for value in axis.values][2:] == [
+    assert axis.values[0].value == Drawn(4, 6)
+    assert [(value.label, value.value, value.weight) for value in axis.values][3:] == [
         ("6 Mbit/s a mobile", 6, 1.0),
         ("shared", None, 0.5),
     ]

@@ -155,11 +155,11 @@ def _fig4_mesh(found: Evidence) -> Claim:
 def _delay(found: Evidence) -> Claim:
     def forwarding(topology: str) -> Measure:
         what = f"{topology}: forwarding delay, mean over the stays"
-        runs = found.every((topology, "planned"))
+        runs = found.streams[topology, "planned"]
         return mean(what, runs, lambda run: 1e3 * run.forwarding_s, "ms", as_printed("15", "16"))
 
     def more(topology: str, way: str, step_ms: float = WAIT_MS) -> Values:
-        return above(found.every((topology, way)), "variance", step_ms)
+        return above(found.streams[topology, way], "variance", step_ms)
 
     def increase(topology: str, way: str, most: str) -> Measure:
         what = f"{topology}, {way}: packets that wait more than {WAIT_MS:g} ms, minus without handovers"
@@ -189,7 +189,7 @@ def _delay(found: Evidence) -> Claim:
 
 def _fig5(found: Evidence) -> Claim:
     def jitter(topology: str, way: str) -> Values:
-        return above(found.every((topology, way)), "jitter", JITTER_MS)
+        return above(found.streams[topology, way], "jitter", JITTER_MS)
 
     def apart(topology: str, way: str, other: str, claimed: Claimed) -> Measure:
         what = f"{topology}: packets with a jitter above {JITTER_MS:g} ms, {way} minus {other}"
@@ -259,7 +259,7 @@ def over_the_gateway(run: Streams) -> tuple[list[int], list[int]]:
 
 
 def _links(found: Evidence) -> Claim:
-    runs = [over_the_gateway(run) for run in found.every(("tree", "unplanned"))]
+    runs = [over_the_gateway(run) for run in found.streams["tree", "unplanned"]]
     beyond = [sum(there) - MOSTLY * (sum(there) + sum(others)) for there, others in runs]
     apart = [
         float(np.mean(there) - np.mean(others)) if there and others else math.nan for there, others in runs

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,7 +18,7 @@ from roamlab.papers.bcmp.experiments import (
     WINDOWS,
     Interpretation,
 )
-from roamlab.papers.runs import further
+from roamlab.papers.drawn import each_run
 from roamlab.statistics.stats import LEAST
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ OTHER_RULES = {
 }
 """Rules of TCP other than those of ns-2 of 2003, and what comes nearest to the printed shares of fig. 7."""
 
-MORE_STREAMS = 5
-
 
 @dataclass(frozen=True)
 class Evidence:
@@ -53,13 +52,6 @@ class Evidence:
     interpretation: Interpretation
     downloads: dict[Point, list[Download]]
     streams: dict[Case, list[Streams]]
-    more_streams: dict[Case, list[Streams]] = field(default_factory=dict)
-    """Further runs of the streams under the default, `MORE_STREAMS` times as many: the share of large jitter differs by
-    0.008 between planned handovers and none in the tree, and by 0.011 between runs."""
-
-    def every(self, case: Case) -> list[Streams]:
-        """All runs of the streams: distributions are taken over these."""
-        return self.streams[case] + self.more_streams.get(case, [])
 
 
 def few_runs(runs: int) -> int:
@@ -70,20 +62,14 @@ def few_runs(runs: int) -> int:
 def evidence(batch: Batch, interpretation: Interpretation, runs: int | range) -> Evidence:
     """Asks for the runs that the claims on an interpretation need: this number, or those with these numbers."""
     points = list(product(TOPOLOGIES, ["unplanned"], TCPS, [interpretation.window]))
-    more = further(runs, MORE_STREAMS) if interpretation == DEFAULT else range(0)
-
-    def streams(numbers: int | range) -> dict[Case, list[Streams]]:
-        found: dict[Case, list[Streams]] = {}
-        for topology in TOPOLOGIES:
-            of = {
-                (topology, way): (experiments.streams(topology, way, interpretation), numbers) for way in WAYS
-            }
-            found |= batch.each(of, measures.of_streams)
-        return found
-
-    return Evidence(
-        interpretation, downloads(batch, interpretation, runs, points), streams(runs), streams(more)
-    )
+    streams: dict[Case, list[Streams]] = {}
+    for topology in TOPOLOGIES:
+        wanted = {
+            (topology, way): (each_run(partial(experiments.streams, topology, way), interpretation), runs)
+            for way in WAYS
+        }
+        streams |= batch.each(wanted, measures.of_streams)
+    return Evidence(interpretation, downloads(batch, interpretation, runs, points), streams)
 
 
 def downloads(
@@ -93,7 +79,7 @@ def downloads(
     found: dict[Point, list[Download]] = {}
     for topology in TOPOLOGIES:
         wanted = {
-            point: (experiments.downloads(*point, interpretation), runs)
+            point: (each_run(partial(experiments.downloads, *point), interpretation), runs)
             for point in points
             if point[0] == topology
         }
@@ -132,7 +118,7 @@ def procedures(
 ) -> dict[Case, list[dict[str, int]]]:
     """All that the protocol does, in each network with either handover."""
     wanted = {
-        case: (experiments.procedures(*case, interpretation), runs)
+        case: (each_run(partial(experiments.procedures, *case), interpretation), runs)
         for case in product(TOPOLOGIES, ("planned", "unplanned"))
     }
     return batch.each(wanted, measures.of_procedures)

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from roamlab.papers.drawn import Drawn, of_run
 from roamlab.scenarios.scenario import Scenario
 
 TCPS = ("tahoe", "reno", "newreno", "sack", "fack", "vegas")
@@ -62,7 +63,7 @@ class Interpretation:
     anchor_change: bool = True
     dwell_ms: int = 2006
     walkers: str = "to a neighbour by chance"
-    lead_ms: int = 50
+    lead_ms: float | Drawn = Drawn(20, 100)
     when_prepared: bool = True
     overlap_ms: int = 0
     in_flight: str = "delivered"
@@ -83,7 +84,7 @@ class Interpretation:
         forwarding = "with" if self.forwarding else "without"
         anchors = "change" if self.anchor_change else "stay"
         moved = (
-            f"requested {self.lead_ms} ms ahead, moved {'when prepared' if self.when_prepared else 'then'}"
+            f"requested {self.lead_ms:g} ms ahead, moved {'when prepared' if self.when_prepared else 'then'}"
         )
         return (
             f"{self.profile}; RTO floor {self.min_rto}; TCP packets {PACKET_BYTES} + {self.header_bytes} B; "
@@ -96,6 +97,8 @@ class Interpretation:
 
 
 DEFAULT = Interpretation()
+FIRST = of_run(DEFAULT, 0)
+"""That of run 0."""
 
 
 @cache
@@ -222,7 +225,7 @@ def _resident(data: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def downloads(
-    topology: str, way: str, tcp: str, window: int, interpretation: Interpretation = DEFAULT
+    topology: str, way: str, tcp: str, window: int, interpretation: Interpretation = FIRST
 ) -> Scenario:
     """A point of figs. 6 and 7, or the same planned or without handovers."""
     flows = [_download(tcp, window, interpretation)]
@@ -236,7 +239,7 @@ def downloads(
 
 
 @cache
-def streams(topology: str, way: str, interpretation: Interpretation = DEFAULT) -> Scenario:
+def streams(topology: str, way: str, interpretation: Interpretation = FIRST) -> Scenario:
     """The call, film and conference of figs. 4 and 5."""
     beside = [_download("newreno", 20, interpretation)] if interpretation.load == "with the download" else []
     flows = [*_streams(interpretation), *beside, *_residents(interpretation)]
@@ -244,7 +247,7 @@ def streams(topology: str, way: str, interpretation: Interpretation = DEFAULT) -
 
 
 @cache
-def procedures(topology: str, way: str, interpretation: Interpretation = DEFAULT) -> Scenario:
+def procedures(topology: str, way: str, interpretation: Interpretation = FIRST) -> Scenario:
     """All that the protocol does in one run: logins, logouts, changes of the anchor, paging by a packet each 5 s."""
     data = streams(topology, way, replace(interpretation, anchor_change=True)).to_dict()
     rare = {"kind": "cbr", "start": "10 s", "rate": "320 bit/s", "packet": "200 B"}

@@ -98,7 +98,7 @@ def _above(found: Evidence, of: str, name: str, folder: Path) -> SavedFigure:
     with new_figure(rows=2, row_inches=2.2) as (figure, axes):
         for axis, topology in zip(axes, TOPOLOGIES, strict=True):
             for way, style in zip(WAYS, ("o-", "s-", "^-"), strict=True):
-                shares = np.array([getattr(run, of) for run in found.every((topology, way))], dtype=float)
+                shares = np.array([getattr(run, of) for run in found.streams[topology, way]], dtype=float)
                 # A logarithmic axis has no place for what never happens.
                 seen = [at for at in range(len(STEPS_MS)) if shares[:, at].any()]
                 steps = [STEPS_MS[at] for at in seen]
@@ -109,7 +109,7 @@ def _above(found: Evidence, of: str, name: str, folder: Path) -> SavedFigure:
             what = "delay variance" if of == "variance" else "jitter"
             panel(axis, topology, (what, "ms"), ("share of packets above", "1"))
         axes[0].legend(ncols=3)
-        return saved("bcmp", figure, folder, name, runs=len(found.every(("tree", "planned"))))
+        return saved("bcmp", figure, folder, name, runs=len(found.streams["tree", "planned"]))
 
 
 def _sweep(number: int, topology: str, swept: Mapping[Point, list[Download]], folder: Path) -> SavedFigure:

@@ -49,6 +49,6 @@ SPACE = Space(
     confirm=6,
     beside=beside,
     beside_drawn=5,
-    settings=60,
+    settings=55,
     whole=whole,
 )

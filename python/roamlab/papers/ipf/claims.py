@@ -21,13 +21,9 @@ if TYPE_CHECKING:
     from roamlab.statistics.claims import Claim, Claimed, Measure
 
 
-def _gain(
-    found: Evidence, what: str, pick: Pick, unit: str, claimed: Claimed, *, more: bool = False
-) -> Measure:
-    """M-RED minus RED in the standard case; `more`: in the further runs too."""
-    mred, red = (
-        found.standard[queue] + (found.more_standard[queue] if more else []) for queue in ("mred", "red")
-    )
+def _gain(found: Evidence, what: str, pick: Pick, unit: str, claimed: Claimed) -> Measure:
+    """M-RED minus RED in the standard case."""
+    mred, red = found.standard["mred"], found.standard["red"]
     return difference(f"{what}, M-RED minus RED", mred, red, pick, unit, claimed)
 
 
@@ -158,7 +154,7 @@ def _fig14(found: Evidence) -> Claim:
     def moving(run: Standard) -> float:
         return run.moving_bps / 1e3
 
-    more = partial(_gain, found, unit="kbit/s", claimed=greater(), more=True)
+    more = partial(_gain, found, unit="kbit/s", claimed=greater())
     measures = (
         more("(a) a resident, 10 s after each handoff", resident),
         more("(b) a moving host, 10 s after each of its handoffs", moving),
@@ -170,7 +166,7 @@ def _fair(found: Evidence) -> Claim:
     what = "Jain's index of residents and moving hosts, 10 s after each handoff"
     return claim(
         "ipf.fair",
-        (_gain(found, what, "fairness", "1", at_least(0), more=True),),
+        (_gain(found, what, "fairness", "1", at_least(0)),),
         found.interpretation,
     )
 

@@ -136,7 +136,7 @@ def _kbps(what: str, values: Interval, claimed: Claimed) -> Measure:
 
 
 def _about(kbps: float, sweep: Sweep, queue: str) -> Measure:
-    near = within(kbps * (1 - NEAR), kbps * (1 + NEAR))
+    near = within(kbps * (1 - NEAR), kbps * (1 + NEAR), printed=kbps)
     return _kbps(
         f"standard deviation over {_over(sweep.interpretation)}", student(deviations(sweep, queue)), near
     )
@@ -168,7 +168,7 @@ def fig17(sweep: Sweep) -> Claim:
     measures = (
         *(gain(f"throughput, {gap:g} s apart", mred[gap], red[gap], greater()) for gap in sweep.gaps),
         _about(37, sweep, "mred"),
-        gain(deviation, deviations(sweep, "mred"), deviations(sweep, "red"), less()),
+        gain(deviation, deviations(sweep, "mred"), deviations(sweep, "red"), less(printed=60 - 37)),
         gain("distance between uniform and bursts", uneven(mred), uneven(red), less()),
     )
     return claim("ipf.fig17", measures, sweep.interpretation, by_window=_by_window(sweep, "mred"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from roamlab.papers.drawn import each_run
 from roamlab.papers.ipf import experiments, measures
 from roamlab.papers.ipf.experiments import (
     AIR,
@@ -24,10 +25,9 @@ from roamlab.papers.ipf.experiments import (
     Interpretation,
 )
 from roamlab.papers.records import queue_trace, reads
-from roamlab.papers.runs import further
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from roamlab.papers.ipf.measures import (
         Arrival,
@@ -42,13 +42,12 @@ if TYPE_CHECKING:
     from roamlab.papers.records import QueueTrace
     from roamlab.papers.runs import Batch
     from roamlab.records.results import Results
+    from roamlab.scenarios.scenario import Scenario
 
-MORE_STANDARD = 4
 POINT_RUNS = 16
-"""Of figs. 12 and 13 at most: with this number each gain in utilisation is four standard errors from 0 or
-more."""
+"""Of figs. 12 and 13 at most."""
 PLAN_RUNS = 12
-"""Of figs. 16 and 17 at most: their deviations are 30 standard errors below the printed ones."""
+"""Of figs. 16 and 17 at most."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +62,6 @@ class Evidence:
     """Fig. 9: RED, by case."""
     standard: dict[str, list[Standard]]
     """Figs. 10, 11 and 14."""
-    more_standard: dict[str, list[Standard]]
-    """Further runs of these under the default, `MORE_STANDARD` times as many: what a moving host has after its handoffs
-    differs by half a percent between the queues, and by three times that between runs."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +113,7 @@ def few_runs(runs: int) -> int:
 
 def visits(interpretation: Interpretation = DEFAULT) -> list[list[float]]:
     """When each host arrives in the cell in the standard case, in s."""
-    movers = experiments.visits(VISITS, HOSTS, SPAN_S, GAPS[interpretation.gap], interpretation.stay)
+    movers = experiments.visits(VISITS, HOSTS, SPAN_S, GAPS[interpretation.gap])
     return [[comes for comes, _ in mover.visits] for mover in movers]
 
 
@@ -129,20 +125,24 @@ def planned_moves(gap_s: float) -> list[float]:
 def evidence(batch: Batch, interpretation: Interpretation, runs: int | range) -> Evidence:
     """Asks for the runs of figs. 9 to 11 and 14: this number, or those with these numbers."""
     arrivals = {case: (experiments.arrival(case, "red", interpretation), runs) for case in (1, 2)}
-    more = further(runs, MORE_STANDARD) if interpretation == DEFAULT else range(0)
-
-    def standard(numbers: int | range) -> dict[str, list[Standard]]:
-        of = {
-            queue: (experiments.handoffs(VISITS, HOSTS, queue, interpretation), numbers) for queue in QUEUES
-        }
-        return batch.each(of, partial(measures.standard, visits=visits(interpretation)))
-
+    standard = {queue: (_handoffs(VISITS, HOSTS, queue, interpretation), runs) for queue in QUEUES}
     return Evidence(
         interpretation,
         arrival=batch.each(arrivals, measures.arrival),
-        standard=standard(runs),
-        more_standard=standard(more),
+        standard=batch.each(standard, partial(measures.standard, visits=visits(interpretation))),
     )
+
+
+def _handoffs(
+    count: int, hosts: int, queue: str, interpretation: Interpretation
+) -> Scenario | Callable[[int], Scenario]:
+    return each_run(partial(experiments.handoffs, count, hosts, queue), interpretation)
+
+
+def _plan(
+    gap: float, queue: str, interpretation: Interpretation, span_s: float = PLAN_SPAN_S
+) -> Scenario | Callable[[int], Scenario]:
+    return each_run(partial(experiments.plan, gap, queue, span_s=span_s), interpretation)
 
 
 def swept(
@@ -164,14 +164,14 @@ def swept(
     points: dict[tuple[int, int, str], list[Point]] = {}
     for case in cases:
         handoffs = {
-            (*case, queue): (experiments.handoffs(*case, queue, interpretation), numbers[:POINT_RUNS])
+            (*case, queue): (_handoffs(*case, queue, interpretation), numbers[:POINT_RUNS])
             for queue in QUEUES
         }
         points |= batch.each(handoffs, measures.point)
     planned: dict[tuple[float, str], list[Planned]] = {}
     for gap in gaps:
         scenarios = {
-            (gap, queue): (experiments.plan(gap, queue, interpretation, plan_span_s), numbers[:PLAN_RUNS])
+            (gap, queue): (_plan(gap, queue, interpretation, plan_span_s), numbers[:PLAN_RUNS])
             for queue in QUEUES
         }
         take = partial(measures.planned, moves=planned_moves(gap), span_s=plan_span_s)
@@ -190,13 +190,15 @@ def anatomy(
     Of a range of runs the first, where each run shows all that is asked.
     """
     few, some = (min(runs, 2), few_runs(runs)) if isinstance(runs, int) else (runs[:1], runs)
-    unmarked = {queue: (experiments.unmarked(queue, interpretation), few) for queue in QUEUES}
-    full = {"full": (experiments.handoffs(VISITS, HOSTS, "mred", interpretation), few)}
+    unmarked = {
+        queue: (each_run(partial(experiments.unmarked, queue), interpretation), few) for queue in QUEUES
+    }
+    full = {"full": (_handoffs(VISITS, HOSTS, "mred", interpretation), few)}
     ways = {on: (experiments.transfer(on, interpretation), some) for on in (True, False)}
     policies = {
         policy: (experiments.spoofed(policy, interpretation), some) for policy in ("clear", "drop", "honour")
     }
-    plans = {gap: (experiments.plan(gap, "mred", interpretation), few) for gap in gaps}
+    plans = {gap: (_plan(gap, "mred", interpretation), few) for gap in gaps}
     return Anatomy(
         unmarked=batch.each(unmarked, measures.fingerprint),
         transfer=batch.each(ways, measures.transfer),

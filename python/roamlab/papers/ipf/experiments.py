@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from roamlab.papers.drawn import Drawn, number, of_run
 from roamlab.scenarios.scenario import Scenario
 
 NEW = "bs2"
@@ -37,7 +38,7 @@ class Interpretation:
     thresholds_fig9: tuple[int, int] = (80, 160)
     min_rto: str = "1 s"
     gap: str = "together"
-    stay: float = 0.5
+    stay: float | Drawn = Drawn(0.25, 0.75)
     old_cell: str = "shared"
     measured: str = "all"
     deviation: str = "cases"
@@ -74,6 +75,8 @@ MRED = ("average_on_priority", "np_idle", "count_priority", "priority_passes_max
 """M-RED's parameters in an interpretation (R1 to R5)."""
 
 DEFAULT = Interpretation()
+FIRST = of_run(DEFAULT, 0)
+"""That of run 0."""
 
 VISIT_COUNTS = (3, 4, 5, 6, 7, 8)
 """Fig. 12, with `HOSTS` hosts."""
@@ -110,11 +113,11 @@ class Mover:
 
 
 def visits(
-    count: int, hosts: int, span_s: float, gap_s: float | None = 0.0, stay: float = DEFAULT.stay
+    count: int, hosts: int, span_s: float, gap_s: float | None = 0.0, stay: float = 0.5
 ) -> list[Mover]:
     """A10: a host visits at span/(2·count + 1) times 1, 3, 5 and so on, as fig. 15's first host does.
 
-    It stays for the share `stay` of the time between two visits.
+    It stays for the share `stay` of the time between two visits, which is open.
     """
     half = span_s / (2 * count + 1)
     apart = 2 * half / hosts if gap_s is None else gap_s
@@ -129,7 +132,7 @@ def visits(
     ]
 
 
-def planned(gap_s: float, stay: float = DEFAULT.stay) -> list[Mover]:
+def planned(gap_s: float, stay: float = 0.5) -> list[Mover]:
     """Fig. 15: four hosts, three visits each, `gap_s` apart."""
     lasts = stay * 2 * PLAN_SPAN_S / 7
     return [
@@ -227,7 +230,7 @@ def _scenario(
 
 
 @cache
-def arrival(case: int, queue: str, interpretation: Interpretation = DEFAULT) -> Scenario:
+def arrival(case: int, queue: str, interpretation: Interpretation = FIRST) -> Scenario:
     """Fig. 9: at 10 s a connection begins in the new cell (case 1), or one is handed off into it (case 2)."""
     leaves = BURST_S - _ON_THE_WAY_S
     mover = Mover(((0.0, 14.0),), start=f"{BURST_S:g} s") if case == 1 else Mover(((leaves, 14.0),))
@@ -243,7 +246,7 @@ def arrival(case: int, queue: str, interpretation: Interpretation = DEFAULT) -> 
 
 
 @cache
-def handoffs(count: int, hosts: int, queue: str, interpretation: Interpretation = DEFAULT) -> Scenario:
+def handoffs(count: int, hosts: int, queue: str, interpretation: Interpretation = FIRST) -> Scenario:
     """Figs. 10 to 14: `hosts` hosts visit the congested cell `count` times within 200 s.
 
     Only the paper's standard case is recorded in detail.
@@ -251,7 +254,7 @@ def handoffs(count: int, hosts: int, queue: str, interpretation: Interpretation 
     detailed = (count, hosts) == (VISITS, HOSTS)
     return _scenario(
         f"{hosts} hosts, {count} visits, {queue}",
-        visits(count, hosts, SPAN_S, GAPS[interpretation.gap], interpretation.stay),
+        visits(count, hosts, SPAN_S, GAPS[interpretation.gap], number(interpretation.stay)),
         interpretation.residents,
         _queue(queue, interpretation.thresholds, interpretation),
         interpretation,
@@ -262,12 +265,12 @@ def handoffs(count: int, hosts: int, queue: str, interpretation: Interpretation 
 
 @cache
 def plan(
-    gap_s: float, queue: str, interpretation: Interpretation = DEFAULT, span_s: float = PLAN_SPAN_S
+    gap_s: float, queue: str, interpretation: Interpretation = FIRST, span_s: float = PLAN_SPAN_S
 ) -> Scenario:
     """Figs. 15 to 17: four hosts, three visits each within 300 s, `gap_s` apart; the first `span_s` of it."""
     return _scenario(
         f"{gap_s:g} s apart, {queue}",
-        planned(gap_s, interpretation.stay),
+        planned(gap_s, number(interpretation.stay)),
         interpretation.residents,
         _queue(queue, interpretation.thresholds, interpretation),
         interpretation,
@@ -277,11 +280,11 @@ def plan(
 
 
 @cache
-def unmarked(queue: str, interpretation: Interpretation = DEFAULT) -> Scenario:
+def unmarked(queue: str, interpretation: Interpretation = FIRST) -> Scenario:
     """Fig. 6 against fig. 5: the handoffs of fig. 10 with nothing marked, so that no packet has priority."""
     return _scenario(
         f"nothing marked, {queue}",
-        visits(VISITS, HOSTS, SPAN_S, GAPS[interpretation.gap], interpretation.stay),
+        visits(VISITS, HOSTS, SPAN_S, GAPS[interpretation.gap], number(interpretation.stay)),
         interpretation.residents,
         _queue(queue, interpretation.thresholds, interpretation),
         interpretation,
@@ -296,7 +299,7 @@ ALONE_S = 5.0
 
 
 @cache
-def transfer(layer2_ack: bool, interpretation: Interpretation = DEFAULT) -> Scenario:
+def transfer(layer2_ack: bool, interpretation: Interpretation = FIRST) -> Scenario:
     """Section II-A: one transfer alone is handed off, with layer-2 acknowledgement and without."""
     return _scenario(
         f"transfer, layer-2 acknowledgement {'on' if layer2_ack else 'off'}",
@@ -311,7 +314,7 @@ def transfer(layer2_ack: bool, interpretation: Interpretation = DEFAULT) -> Scen
 
 
 @cache
-def spoofed(policy: str, interpretation: Interpretation = DEFAULT) -> Scenario:
+def spoofed(policy: str, interpretation: Interpretation = FIRST) -> Scenario:
     """The end of section III: a resident's correspondent marks its own packets."""
     scenario = _scenario(
         f"spoofed marks, {policy}",

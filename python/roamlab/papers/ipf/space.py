@@ -40,4 +40,4 @@ def whole(batch: Batch, runs: range) -> Callable[[], Sequence[Claim]]:
     return partial(claims.decide, anatomy, found, sweep)
 
 
-SPACE = Space("IPF", DEFAULT, axes("ipf"), ask, runs=5, confirm=10, beside=beside, settings=70, whole=whole)
+SPACE = Space("IPF", DEFAULT, axes("ipf"), ask, runs=5, confirm=10, beside=beside, settings=65, whole=whole)

@@ -73,7 +73,7 @@ def reproduce(session: Session) -> Report:
 
 
 def _messages(scheme: Scheme, under: Interpretation, folder: Path) -> Drawn:
-    made = chart(simulate(experiments.trajectory(scheme, under), SEED), experiments.REF)
+    made = chart(simulate(experiments.trajectory(scheme, interpretation=under), SEED), experiments.REF)
     return figures.messages(made, scheme, folder)
 
 

@@ -46,6 +46,8 @@ SOURCE_RATES: dict[Aqm, tuple[str, str]] = {
     "mark": ("RED marking", "2.1"),
 }
 """Table IV: what the paper prints of the link to the source, in percent."""
+TARGET_RATES: dict[Aqm, float] = {"droptail": 3.9, "red": 3.6, "mark": 3.3}
+"""The same of the link to the target."""
 FIG12_NAMES: dict[str, Active12] = {
     "AQM": ("standard", "red"),
     "prediction": ("predictive", "droptail"),
@@ -212,8 +214,9 @@ def _fig11(found: Evidence) -> Claim:
 def _tab4(found: Evidence) -> Claim:
     def apart(what: str, after: Aqm, before: Aqm) -> Measure:
         one, other = found.active["standard", after], found.active["standard", before]
+        claimed = greater(printed=TARGET_RATES[after] - TARGET_RATES[before])
         what = f"R to target, {what}"
-        return difference(what, one, other, lambda run: run.drops.rate["r->enb2"], "%", greater())
+        return difference(what, one, other, lambda run: run.drops.rate["r->enb2"], "%", claimed)
 
     measures = (
         apart("drop-tail minus RED dropping", "droptail", "red"),
@@ -285,8 +288,8 @@ def fig12_both(found: Evidence) -> Claim:
     measures = [
         difference(
             f"{both} minus {name}",
-            found.improved(FIG12_NAMES[both]),
-            found.improved(FIG12_NAMES[name]),
+            found.active[FIG12_NAMES[both]],
+            found.active[FIG12_NAMES[name]],
             _delivered,
             "kB",
             greater(),

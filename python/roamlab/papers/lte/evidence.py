@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from roamlab.papers.drawn import each_run
 from roamlab.papers.lte import experiments, measures
 from roamlab.papers.lte.experiments import (
     DEFAULT,
@@ -15,14 +16,15 @@ from roamlab.papers.lte.experiments import (
     Interpretation,
     Scheme,
 )
-from roamlab.papers.runs import SEED, further
+from roamlab.papers.runs import SEED
 from roamlab.running.run import simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from roamlab.papers.lte.measures import Active, Forwarded, Handover, Trace
     from roamlab.papers.runs import Batch
+    from roamlab.scenarios.scenario import Scenario
 
 PEAKS = (20, 28, 36, 44, 52, 60)
 """Fig. 4: values of cwnd_MAX that are simulated."""
@@ -43,7 +45,6 @@ PREDICTIVE: tuple[Active12, ...] = (("predictive", "droptail"), ("predictive", "
 IMPROVED: tuple[Active12, ...] = (("standard", "red"), *PREDICTIVE)
 """Fig. 12 except the standard procedure with drop-tail: AQM, prediction, and both."""
 NARROW_PKTS = 8
-MORE_IMPROVED = 12
 OTHER_SCHEDULERS = ("round-robin", "proportional-fair")
 """At the eNodeB, next to the paper's WFQ."""
 
@@ -57,16 +58,6 @@ class Evidence:
     """Table II, by scheme and mobiles in the target cell; the fast path switch with five only."""
     active: dict[Active12, list[Active]]
     """Tables III and IV; with prediction only until what fig. 12 counts is over."""
-    more_improved: dict[Active12, list[Active]]
-    """Further runs of `IMPROVED` under the default, `MORE_IMPROVED` times as many.
-
-    What fig. 12 counts has a spread of 34 kB from run to run. With 2,600 runs a difference has an interval of 1.3 kB to
-    either side, a tenth of what the standard procedure delivers.
-    """
-
-    def improved(self, case: Active12) -> list[Active]:
-        """All runs of one of `IMPROVED`."""
-        return self.active[case] + self.more_improved[case]
 
 
 @dataclass(frozen=True)
@@ -104,7 +95,7 @@ def few_runs(runs: int) -> int:
 
 
 def scheduled_runs(runs: int) -> int:
-    """Runs with each scheduler."""
+    """Runs with each scheduler, and with each kind of tunnel."""
     return min(runs, 100)
 
 
@@ -115,12 +106,10 @@ def _forwarding_cases() -> list[tuple[Scheme, int]]:
 
 def evidence(batch: Batch, interpretation: Interpretation, runs: int | range) -> Evidence:
     """Asks for the runs of tables II to IV: this number, or those with these numbers."""
-    more = further(runs, MORE_IMPROVED) if interpretation == DEFAULT else range(0)
     return Evidence(
         interpretation,
         _forwarding(batch, interpretation, runs, _forwarding_cases()),
         active(batch, interpretation, runs, TABLE_IV) | active(batch, interpretation, runs, FIG12[3:]),
-        active(batch, interpretation, more, IMPROVED, whole=False),
     )
 
 
@@ -130,7 +119,9 @@ def _forwarding(
     found: dict[tuple[Scheme, int], list[Handover]] = {}
     for scheme in dict.fromkeys(scheme for scheme, _ in cases):
         wanted = {
-            case: (experiments.forwarding(*case, interpretation), runs) for case in cases if case[0] == scheme
+            case: (each_run(partial(experiments.forwarding, *case), interpretation), runs)
+            for case in cases
+            if case[0] == scheme
         }
         found |= batch.each(wanted, partial(measures.handover, **_timing(interpretation)))
     return found
@@ -141,22 +132,14 @@ def active(
     interpretation: Interpretation,
     runs: int | range,
     cases: Sequence[Active12],
-    *,
-    whole: bool = True,
 ) -> dict[Active12, list[Active]]:
-    """Asks for cases of fig. 12; table IV has those of the standard procedure, if they are `whole`."""
-    queued = {
-        (scheme, aqm): (
-            experiments.active_queue(
-                scheme,
-                aqm,
-                interpretation,
-                seconds=10.0 if whole and scheme == "standard" else interpretation.short_s,
-            ),
-            runs,
-        )
-        for scheme, aqm in cases
-    }
+    """Asks for cases of fig. 12; table IV has those of the standard procedure."""
+
+    def experiment(scheme: Scheme, aqm: Aqm) -> Callable[[Interpretation], Scenario]:
+        seconds = 10.0 if scheme == "standard" else interpretation.short_s
+        return partial(experiments.active_queue, scheme, aqm, seconds=seconds)
+
+    queued = {case: (each_run(experiment(*case), interpretation), runs) for case in cases}
     return batch.each(
         queued, partial(measures.active, largest=interpretation.window_aqm, **_timing(interpretation))
     )
@@ -191,6 +174,12 @@ def anatomy(batch: Batch, runs: int | range, interpretation: Interpretation = DE
     """The experiments of one interpretation: the first few of this number of runs, or of those with these numbers."""
     numbers = range(runs) if isinstance(runs, int) else runs
     few, with_each = (numbers[: of(len(numbers))] for of in (few_runs, scheduled_runs))
+
+    def asked(
+        experiment: Callable[[Interpretation], Scenario], numbers: range = few
+    ) -> tuple[Scenario | Callable[[int], Scenario], range]:
+        return each_run(experiment, interpretation), numbers
+
     kinds: tuple[tuple[str, Aqm, bool], ...] = (
         ("always-ect, ECN", "mark", True),
         ("always-ect, no ECN", "mark", False),
@@ -198,32 +187,28 @@ def anatomy(batch: Batch, runs: int | range, interpretation: Interpretation = DE
         ("RFC 6040, no ECN", "mark, RFC 6040", False),
     )
     tunnels = {
-        name: (
-            experiments.active_queue(
-                "standard", aqm, interpretation, ecn=ecn, seconds=interpretation.short_s
-            ),
-            few,
+        name: asked(
+            partial(experiments.active_queue, "standard", aqm, ecn=ecn, seconds=interpretation.short_s),
+            with_each,
         )
         for name, aqm, ecn in kinds
     }
     handover = partial(measures.handover, **_timing(interpretation))
     peaks: dict[tuple[int, bool], list[Handover]] = {}
     for window in PEAKS:
-        cases = {
-            (window, moves): (experiments.peak(window, moves, interpretation), few) for moves in (True, False)
-        }
+        cases = {(window, moves): asked(partial(experiments.peak, window, moves)) for moves in (True, False)}
         peaks |= batch.each(cases, partial(handover, largest=window))
     predictions = {
-        (name, comes): (experiments.predicted(lead, interpretation, comes=comes), few)
+        (name, comes): asked(partial(experiments.predicted, lead, comes=comes))
         for name, lead in PREDICTIONS.items()
         for comes in (True, False)
     }
     causes = {
-        (scheme, cause): (experiments.without(scheme, cause, interpretation), few)
+        (scheme, cause): asked(partial(experiments.without, scheme, cause))
         for scheme in experiments.SCHEMES
         for cause in experiments.CAUSES
     }
-    double = {n: (experiments.double_queuing(n, interpretation), few) for n in TARGETS}
+    double = {n: asked(partial(experiments.double_queuing, n)) for n in TARGETS}
     return Anatomy(
         double=batch.each(double, measures.forwarded),
         peaks=peaks,
@@ -245,7 +230,9 @@ def traces(found: Evidence) -> Traced:
     outcomes = [one.congestion.outcome for one in found.forwarding["standard", TARGETS[-1]]]
     number = outcomes.index("timeout") if "timeout" in outcomes else 0
     drawn = {
-        scheme: measures.trace(simulate(experiments.trajectory(scheme, found.interpretation), SEED, number))
+        scheme: measures.trace(
+            simulate(experiments.trajectory(scheme, number, found.interpretation), SEED, number)
+        )
         for scheme in experiments.SCHEMES
     }
     return number, drawn

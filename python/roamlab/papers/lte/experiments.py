@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from roamlab.papers.drawn import Drawn, number, of_run
 from roamlab.scenarios.scenario import Scenario, load
 
 REF = "ref"
@@ -55,7 +56,7 @@ class Interpretation:
     """One choice of the open points: fields are in `axes.toml`, statements of the text in `sentences.toml`."""
 
     min_rto: str = "200 ms"
-    source_mbps: int | None = 5
+    source_mbps: float | Drawn | None = Drawn(4, 6)
     cross: int = 1
     radio: str = "24 Mbit/s"
     air_ms: int = 5
@@ -97,7 +98,7 @@ class Interpretation:
         return max(0, DETACH_MS - 3 * self.air_ms) if self.detach == "in all" else DETACH_MS
 
     def __str__(self) -> str:
-        source = "shared" if self.source_mbps is None else f"{self.source_mbps} Mbit/s for each mobile"
+        source = "shared" if self.source_mbps is None else f"{self.source_mbps:g} Mbit/s for each mobile"
         weight = "automatic" if self.queue_weight < 0 else f"{self.queue_weight:g}"
         return (
             f"RTO floor {self.min_rto}; air at the source {source}; {self.cross} flow(s) of cross traffic to the "
@@ -110,6 +111,8 @@ class Interpretation:
 
 
 DEFAULT = Interpretation()
+FIRST = of_run(DEFAULT, 0)
+"""That of run 0."""
 
 
 @cache
@@ -118,7 +121,7 @@ def model() -> Scenario:
     return load(Path(__file__).with_name("scenario.toml"))
 
 
-def queue(aqm: Aqm, interpretation: Interpretation = DEFAULT) -> dict[str, Any]:
+def queue(aqm: Aqm, interpretation: Interpretation = FIRST) -> dict[str, Any]:
     """The core router's queue to an eNodeB: tables II and III."""
     if aqm == "droptail":
         return {"kind": "droptail", "limit": f"{QUEUE_PKTS} pkt"}
@@ -138,7 +141,7 @@ def queue(aqm: Aqm, interpretation: Interpretation = DEFAULT) -> dict[str, Any]:
     }
 
 
-def cells(sources: int, targets: int, seconds: float, interpretation: Interpretation = DEFAULT) -> Scenario:
+def cells(sources: int, targets: int, seconds: float, interpretation: Interpretation = FIRST) -> Scenario:
     """`ref` and `sources` - 1 others in the source cell, `targets` in the target cell, for this number of seconds.
 
     DEVIATION: the source cell's rate is that of one mobile times their number; a mobile alone may get more than its
@@ -178,7 +181,7 @@ def cells(sources: int, targets: int, seconds: float, interpretation: Interpreta
             f"cells.{cell}.scheduler": {"kind": interpretation.scheduler},
         }
     if interpretation.source_mbps is not None:
-        changes["cells.enb1.rate"] = f"{interpretation.source_mbps * sources} Mbit/s"
+        changes["cells.enb1.rate"] = f"{round(number(interpretation.source_mbps) * sources * 1e6)} bit/s"
     return model().set_all(changes)
 
 
@@ -199,7 +202,7 @@ def _schemed(
 
 
 @cache
-def forwarding(scheme: Scheme, targets: int = 5, interpretation: Interpretation = DEFAULT) -> Scenario:
+def forwarding(scheme: Scheme, targets: int = 5, interpretation: Interpretation = FIRST) -> Scenario:
     """Table II, figs. 8 to 11: `ref` alone in the source cell, drop-tail.
 
     DEVIATION: the runs end after `Interpretation.short_s` instead of 5 s, when all that is measured has happened.
@@ -214,9 +217,10 @@ def forwarding(scheme: Scheme, targets: int = 5, interpretation: Interpretation 
 
 
 @cache
-def trajectory(scheme: Scheme, interpretation: Interpretation = DEFAULT) -> Scenario:
-    """Figs. 9 and 10: table II in full length, with the router's queues on record."""
-    scenario = _schemed(cells(1, 5, 5.0, interpretation), scheme, "droptail", interpretation, ecn=False)
+def trajectory(scheme: Scheme, run: int = 0, interpretation: Interpretation = DEFAULT) -> Scenario:
+    """Figs. 9 and 10: table II in full length in one run, with the router's queues on record."""
+    own = of_run(interpretation, run)
+    scenario = _schemed(cells(1, 5, 5.0, own), scheme, "droptail", own, ecn=False)
     return scenario.set("record.queues", ["r->enb1", "r->enb2"])
 
 
@@ -224,7 +228,7 @@ def trajectory(scheme: Scheme, interpretation: Interpretation = DEFAULT) -> Scen
 def active_queue(
     scheme: Scheme,
     aqm: Aqm,
-    interpretation: Interpretation = DEFAULT,
+    interpretation: Interpretation = FIRST,
     *,
     ecn: bool = True,
     seconds: float = 10.0,
@@ -242,7 +246,7 @@ def active_queue(
 
 
 @cache
-def double_queuing(targets: int, interpretation: Interpretation = DEFAULT) -> Scenario:
+def double_queuing(targets: int, interpretation: Interpretation = FIRST) -> Scenario:
     """Section III.B: the standard procedure with every packet's way through the router on record."""
     scenario = forwarding("standard", targets, interpretation)
     return scenario.set_all(
@@ -254,7 +258,7 @@ def double_queuing(targets: int, interpretation: Interpretation = DEFAULT) -> Sc
 
 
 @cache
-def peak(window: int, moves: bool, interpretation: Interpretation = DEFAULT) -> Scenario:
+def peak(window: int, moves: bool, interpretation: Interpretation = FIRST) -> Scenario:
     """Fig. 4: another cwnd_MAX, as the advertised window; with the handover and without, the model's ideal case."""
     changes: dict[str, Any] = {"flows.ref.transport.window": f"{window} pkt"}
     if not moves:
@@ -274,7 +278,7 @@ which repairs one loss of a window."""
 
 
 @cache
-def without(scheme: Scheme, cause: str, interpretation: Interpretation = DEFAULT) -> Scenario:
+def without(scheme: Scheme, cause: str, interpretation: Interpretation = FIRST) -> Scenario:
     """A handover into a cell of five mobiles with one of `CAUSES` taken away."""
     return forwarding(scheme, interpretation=interpretation).set_all(CAUSES[cause])
 
@@ -291,7 +295,7 @@ PREDICTIONS: dict[str, float | None] = {
 
 @cache
 def predicted(
-    lead_s: float | None, interpretation: Interpretation = DEFAULT, *, comes: bool = True
+    lead_s: float | None, interpretation: Interpretation = FIRST, *, comes: bool = True
 ) -> Scenario:
     """Section V.A.2: a handover predicted so long before, or, if it never `comes`, a wrong prediction."""
     scenario = forwarding("standard" if lead_s is None else "predictive", interpretation=interpretation)

@@ -14,7 +14,7 @@ import numpy as np
 from roamlab.base.figures import BLUE, GREEN, ORANGE, VERMILION, label, new_figure
 from roamlab.papers.drawing import bars, differences, errorbars, mark, panel, saved
 from roamlab.papers.lte import claims, model, modelfit
-from roamlab.papers.lte.evidence import FIG12, IMPROVED, PEAKS
+from roamlab.papers.lte.evidence import FIG12, PEAKS
 from roamlab.papers.lte.experiments import PREDICTIONS, SCHEMES, TARGETS
 from roamlab.papers.texts import texts
 from roamlab.showing.report import Handover, handover
@@ -197,8 +197,7 @@ def _delivered(found: Evidence, folder: Path) -> SavedFigure:
         apart = (*claims.fig12_more(found).measures, *claims.fig12_both(found).measures)
         differences(lower, apart, "difference of what is delivered")
         runs = len(found.active["standard", "droptail"])
-        more = len(found.improved(IMPROVED[0]))
-        return saved("lte", figure, folder, "fig12", runs=runs, more=more)
+        return saved("lte", figure, folder, "fig12", runs=runs)
 
 
 def _predictions(anatomy: Anatomy, folder: Path) -> SavedFigure:

@@ -34,4 +34,16 @@ def whole(batch: Batch, runs: range) -> Callable[[], Sequence[Claim]]:
     return partial(claims.decide, anatomy, evidence.evidence(batch, DEFAULT, runs))
 
 
-SPACE = Space("LTE", DEFAULT, axes("lte"), ask, runs=12, confirm=40, beside=beside, whole=whole, few=LEAST)
+SPACE = Space(
+    "LTE",
+    DEFAULT,
+    axes("lte"),
+    ask,
+    runs=12,
+    confirm=30,
+    beside=beside,
+    few=LEAST,
+    beside_drawn=10,
+    settings=80,
+    whole=whole,
+)

@@ -149,7 +149,7 @@ FEW_PKTS = WINDOW_PKTS / 4
 
 def _fig11(found: Evidence) -> Claim:
     red, blue, mblue = (found.one[queue] for queue in ("red", "blue", "mblue"))
-    one_window = within(1, WINDOW_PKTS)
+    one_window = within(1, WINDOW_PKTS, printed=WINDOW_PKTS)
     measures = (
         mean(
             "packets of the first burst, from a buffer of three windows", found.wide, int, "pkt", one_window

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from roamlab.papers.drawn import each_run
 from roamlab.papers.mblue import experiments, measures
 from roamlab.papers.mblue.experiments import (
     DEFAULT,
@@ -49,11 +50,14 @@ class Anatomy:
 
 def evidence(batch: Batch, interpretation: Interpretation, runs: int | range) -> Evidence:
     """Asks for the runs of figs. 11 to 15: this number, or those with these numbers."""
-    three = {queue: (experiments.three_handoffs(queue, interpretation), runs) for queue in QUEUES}
+    three = {queue: (_three_handoffs(queue, interpretation), runs) for queue in QUEUES}
     wide = batch.each({"wide": (experiments.wide_buffer(interpretation), runs)}, measures.burst)["wide"]
-    watch = partial(measures.three_handoffs, returns=experiments.returns(interpretation))
     one = one_handoff(batch, interpretation, runs)
-    return Evidence(interpretation, one, batch.each(three, watch), wide)
+    return Evidence(interpretation, one, batch.each(three, measures.three_handoffs), wide)
+
+
+def _three_handoffs(queue: str, interpretation: Interpretation) -> Scenario | Callable[[int], Scenario]:
+    return each_run(partial(experiments.three_handoffs, queue), interpretation)
 
 
 def one_handoff(
@@ -69,10 +73,9 @@ def one_handoff(
 def traces(batch: Batch, interpretation: Interpretation = DEFAULT) -> dict[str, dict[str, list[QueueTrace]]]:
     """The new base station's queue in run 0 under each discipline: with "one" handoff and with "three"."""
     take = partial(queue_trace, queue=measures.AIR)
-    makers = {"one": experiments.one_handoff, "three": experiments.three_handoffs}
     return {
-        number: batch.each({queue: (make(queue, interpretation), 1) for queue in QUEUES}, take)
-        for number, make in makers.items()
+        "one": batch.each({queue: (experiments.one_handoff(queue, interpretation), 1) for queue in QUEUES}, take),
+        "three": batch.each({queue: (_three_handoffs(queue, interpretation), 1) for queue in QUEUES}, take),
     }
 
 

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from roamlab.papers.drawn import Drawn, number, of_run
 from roamlab.scenarios.scenario import Scenario, load
 
 RESIDENTS = ("resident1", "resident2", "resident3")
@@ -57,7 +58,7 @@ class Interpretation:
     freeze_time: str = "1 ms"
     max_p: float = 0.02
     gentle: bool = False
-    stay: float = 0.5
+    stay: float | Drawn = Drawn(0.25, 0.75)
     both: bool = False
     red_wait: bool = True
     profile: str = "ns2-2009"
@@ -77,6 +78,8 @@ class Interpretation:
 
 
 DEFAULT = Interpretation()
+FIRST = of_run(DEFAULT, 0)
+"""That of run 0."""
 
 HANDOFF_S = 10.0
 """Figs. 11 and 12: the moving host enters the congested cell."""
@@ -86,9 +89,9 @@ VISITS_S = tuple(SPAN_S * part / 7 for part in (1, 3, 5))
 """Figs. 13 to 15: three visits in 40 s, as the other paper of the authors spaces them (interpretation A10)."""
 
 
-def returns(interpretation: Interpretation = DEFAULT) -> tuple[float, ...]:
+def returns(interpretation: Interpretation = FIRST) -> tuple[float, ...]:
     """When the host leaves the congested cell again, in s."""
-    return tuple(at + interpretation.stay * 2 * SPAN_S / 7 for at in VISITS_S)
+    return tuple(at + number(interpretation.stay) * 2 * SPAN_S / 7 for at in VISITS_S)
 
 
 @cache
@@ -155,8 +158,8 @@ def wide_buffer(interpretation: Interpretation = DEFAULT) -> Scenario:
 
 
 @cache
-def three_handoffs(queue: str, interpretation: Interpretation = DEFAULT) -> Scenario:
-    """Figs. 13 to 15: three handoffs into the congested cell within 40 s."""
+def three_handoffs(queue: str, interpretation: Interpretation = FIRST) -> Scenario:
+    """Figs. 13 to 15: three handoffs into the congested cell within 40 s. The length of a visit is that of a run."""
     moves = sorted([(at, "bs2") for at in VISITS_S] + [(at, "bs1") for at in (0.0, *returns(interpretation))])
     visits = [{"cell": cell, "at": f"{round(at * 1e9)} ns"} for at, cell in moves]
     changes = {

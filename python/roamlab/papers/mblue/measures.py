@@ -199,14 +199,16 @@ class ThreeHandoffs:
     deliveries="time_ns flow fresh",
     drops="time_ns place flow",
     flows="flow delivered_pkts delivered_bytes",
+    handovers="time_ns host phase",
     queue="time_ns queue packets average probability forwarded",
     tcp="time_ns flow event",
 )
 def three_handoffs(
-    results: Results, returns: Sequence[float], visits: Sequence[float] = VISITS_S, end: float = SPAN_S
+    results: Results, visits: Sequence[float] = VISITS_S, end: float = SPAN_S
 ) -> ThreeHandoffs:
-    """Measures a run with three handoffs into the cell."""
+    """Measures a run with three handoffs into the cell, each with the host's return from it."""
     trace = queue_trace(results, AIR)
+    returns = metrics.handover_times(results, "mh")[1::2].tolist()
     calm = [(start + 1.0, stop) for start, stop in zip(visits, returns, strict=True)]
     calm += [(start + 1.0, stop) for start, stop in zip(returns, [*visits[1:], end], strict=True)]
     moving = total(results, "moving", "delivered_bytes")

@@ -15,7 +15,6 @@ from roamlab.papers.ripple.experiments import (
     HANDOVERS,
     MECHANISMS,
     NAMED,
-    RANDOM_TIMES,
     TCPS,
     Interpretation,
 )
@@ -119,27 +118,19 @@ def of_cases(
     take_window = partial(measures.mean_window, largest=interpretation.window_pkts, span_s=span_s)
     still = {tcp: (experiments.still(tcp, interpretation, handovers), runs) for tcp, _, _ in cases}
 
+    def in_run(case: Case) -> Callable[[int], Scenario]:
+        return lambda run: experiments.handovers(*case, interpretation, run, handovers)
+
     def each(of: Sequence[Case], measure: Callable[[Results], T]) -> dict[Case, list[T]]:
         found: dict[Case, list[T]] = {}
         for side in (partial(gt, 0), partial(eq, 0), partial(lt, 0)):
-            wanted = {
-                case: (_scenario(case, interpretation, handovers), runs) for case in of if side(case[2])
-            }
+            wanted = {case: (in_run(case), runs) for case in of if side(case[2])}
             found |= batch.each(wanted, measure)
         return {case: found[case] for case in of}
 
     return Evidence(
         interpretation, batch.each(still, take), each(cases, take), handovers, each(windows, take_window)
     )
-
-
-def _scenario(
-    case: Case, interpretation: Interpretation, handovers: int
-) -> Scenario | Callable[[int], Scenario]:
-    """Of each run where moves are at random times."""
-    if interpretation.moves == RANDOM_TIMES:
-        return lambda run: experiments.handovers(*case, interpretation, run, handovers)
-    return experiments.handovers(*case, interpretation, 0, handovers)
 
 
 def named(

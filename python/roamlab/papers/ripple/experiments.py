@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from roamlab.papers.drawn import Drawn, of_run
 from roamlab.scenarios.scenario import Scenario
 
 TCPS = ("tahoe", "reno", "newreno", "sack")
@@ -53,10 +54,10 @@ class Interpretation:
     trigger: str = "source"
     buffer_pkts: int = 50
     drop: str = "oldest"
-    lead_ms: int = 100
+    lead_ms: float | Drawn = Drawn(20, 300)
     bicast_ms: int = 100
-    detection_ms: int = 50
-    reactive_ms: int = 50
+    detection_ms: float | Drawn = Drawn(1, 100, "layer 3's delay")
+    reactive_ms: float | Drawn = Drawn(1, 100, "layer 3's delay")
     min_rto_ms: int = 200
     profile: str = "ns2-2003"
     moves: str = RANDOM_TIMES
@@ -73,10 +74,11 @@ class Interpretation:
     normalised_by: str = "no handover"
 
     def __str__(self) -> str:
-        trigger = self.trigger if self.trigger == "no-path" else f"{self.trigger}, {self.lead_ms} ms ahead"
+        trigger = self.trigger if self.trigger == "no-path" else f"{self.trigger}, {self.lead_ms:g} ms ahead"
         return (
             f"trigger {trigger}; buffer of {self.buffer_pkts} that drops the {self.drop}; bicast "
-            f"{self.bicast_ms} ms; layer 3 {self.detection_ms} ms after layer 2, {self.reactive_ms} ms with biCast; "
+            f"{self.bicast_ms} ms; layer 3 {self.detection_ms:g} ms after layer 2, {self.reactive_ms:g} ms with "
+            f"biCast; "
             f"RTO floor {self.min_rto_ms} ms; {self.profile}; moves {self.moves}; answers by the {self.uplink} cell; "
             f"second copies: {self.duplicates}; in flight at the break: {self.in_flight}; correspondent "
             f"{self.correspondent_ms} ms away; window {self.window_pkts}; air {self.air_mbps:g} Mbit/s, "
@@ -91,7 +93,7 @@ RFC = Interpretation(profile="rfc")
 
 
 def mobility(mechanism: str, interpretation: Interpretation) -> dict[str, Any]:
-    """The paper's mechanism as blocks of M&M."""
+    """The paper's mechanism as blocks of M&M, under the interpretation of a run."""
     if mechanism == "biCast":
         return {
             "kind": "mandm",
@@ -246,15 +248,16 @@ def handovers(
     run: int = 0,
     count: int = HANDOVERS,
 ) -> Scenario:
-    """A point of figs. 3 to 6. The scenario depends on the run only where moves are at random times."""
+    """A point of figs. 3 to 6 in a run: what the interpretation draws and random times of moves are its own."""
+    own = of_run(interpretation, run)
     return _scenario(
         f"{tcp}, {mechanism}, {delay_ms:+d} ms",
         tcp,
-        interpretation,
+        own,
         count,
-        radio=radio(delay_ms, interpretation),
-        mobility=mobility(mechanism, interpretation),
-        hosts=_walk(interpretation, run, count),
+        radio=radio(delay_ms, own),
+        mobility=mobility(mechanism, own),
+        hosts=_walk(own, run, count),
     )
 
 

@@ -41,15 +41,19 @@ def _row(claim: Mapping[str, Any]) -> tuple[str, ...]:
     verdict = f"**{claim['verdict_default']}**{of}" + (" (inventory)" if claim["kind"] == "inventory" else "")
     low, high = claim["interval"]
     interval = "" if low is None or high is None else f" ({low:.3g} … {high:.3g})"
-    if claim["same_in_every_run"]:
-        interval = ", the same in every run"
     unit = "" if claim["unit"] == "1" else f" {claim['unit']}"
+    corrected = claim["p_corrected"]
+    if claim["verdict_default"] == "undecided" and corrected is not None:
+        unit += f", p {corrected:.2g} after correction"
+    value = f"{claim['effect']:.3g}{interval}{unit}"
+    if claim["same_in_every_run"]:
+        value = f"{claim['effect']:.3g}{unit}, the same in every run"
     name = str(claim["id"]).partition(".")[2]
     return (
         name,
         verdict,
         str(claim["what"]),
-        f"{claim['effect']:.3g}{interval}{unit}",
+        value,
         str(claim["claimed"]),
         str(claim["runs"]),
     )
