@@ -174,11 +174,10 @@ def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
         return
     from roamlab import _roamlab
     from roamlab.kernel import cache
-    from roamlab.records.manifest import package_version
 
     kernels = [folder.name for version in cache.VERSIONS if (folder := cache.built(version))]
     of_linux = f"Linux kernel {', '.join(kernels)}" if kernels else "no Linux kernel built"
-    say(f"roamlab {package_version()}, engine behaviour {_roamlab.behaviour()}, {of_linux}")
+    say(f"roamlab {_roamlab.version()}, engine behaviour {_roamlab.behaviour()}, {of_linux}")
     ctx.exit()
 
 
