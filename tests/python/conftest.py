@@ -69,7 +69,7 @@ _WEEK = [
 _ON_NO_DAY = {"source"}
 """Tests of many minutes: they run in `make deep` and at a release."""
 _FEW = 10
-"""As many tests of those that alternate run on any day: somebody asks for them."""
+"""Up to this number of tests that alternate run on any day: they were asked for by name."""
 _ONCE_A_WEEK = "it runs once or twice a week, and in `make deep`"
 
 
