@@ -74,7 +74,9 @@ def traces(batch: Batch, interpretation: Interpretation = DEFAULT) -> dict[str, 
     """The new base station's queue in run 0 under each discipline: with "one" handoff and with "three"."""
     take = partial(queue_trace, queue=measures.AIR)
     return {
-        "one": batch.each({queue: (experiments.one_handoff(queue, interpretation), 1) for queue in QUEUES}, take),
+        "one": batch.each(
+            {queue: (experiments.one_handoff(queue, interpretation), 1) for queue in QUEUES}, take
+        ),
         "three": batch.each({queue: (_three_handoffs(queue, interpretation), 1) for queue in QUEUES}, take),
     }
 
