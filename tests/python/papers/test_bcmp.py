@@ -15,7 +15,7 @@ from roamlab.papers.bcmp.evidence import Evidence
 from roamlab.papers.bcmp.experiments import DEFAULT, FIRST, HIGH, LOW, TCPS, TOPOLOGIES, WAYS, Interpretation
 from roamlab.papers.bcmp.measures import STEPS_MS, Download, Streams
 from roamlab.papers.bcmp.space import SPACE
-from roamlab.papers.drawn import of_run
+from roamlab.papers.runs import of_run
 from roamlab.running.run import run
 
 if TYPE_CHECKING:
