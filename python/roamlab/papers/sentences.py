@@ -25,7 +25,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
 from roamlab.base.errors import BadInput
-from roamlab.papers.drawn import Drawn
+from roamlab.papers.runs import Drawn
 from roamlab.showing.page import Table
 
 if TYPE_CHECKING:

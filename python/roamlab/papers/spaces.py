@@ -14,8 +14,7 @@ from roamlab.base.errors import BadInput, did_you_mean
 from roamlab.base.quantities import with_unit
 from roamlab.base.screen import say
 from roamlab.papers import sentences
-from roamlab.papers.drawn import Drawn
-from roamlab.papers.runs import Batch
+from roamlab.papers.runs import Batch, Drawn
 from roamlab.statistics.axes import Axis, Outcome, Setting, Value, shortfall
 from roamlab.statistics.claims import interval_text, too_few
 from roamlab.statistics.stats import LEAST

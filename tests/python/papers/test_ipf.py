@@ -12,11 +12,10 @@ import pytest
 
 from conftest import check_figures, of_this_day, reproduced
 from hand_made import FakeResults, ns
-from roamlab.papers.drawn import of_run
 from roamlab.papers.ipf import claims, claims_plan, evidence, experiments, figures, measures
 from roamlab.papers.ipf.space import SPACE
 from roamlab.papers.records import QueueTrace
-from roamlab.papers.runs import Batch
+from roamlab.papers.runs import Batch, of_run
 from roamlab.records.results import rows_of
 from roamlab.running.run import run
 from roamlab.statistics.claims import greater

@@ -13,10 +13,9 @@ import pytest
 from conftest import check_figures, reproduced
 from hand_made import FakeResults
 from roamlab.against.handovers import Handover
-from roamlab.papers.drawn import Drawn
 from roamlab.papers.lte import claims, evidence, experiments, measures, model, modelfit
 from roamlab.papers.lte.experiments import DEFAULT, FIRST
-from roamlab.papers.runs import Batch
+from roamlab.papers.runs import Batch, Drawn
 from roamlab.running.run import run, simulate
 from roamlab.scenarios.scenario import Scenario
 

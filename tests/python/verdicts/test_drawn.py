@@ -9,9 +9,8 @@ import pytest
 
 from roamlab import papers
 from roamlab.papers import mblue, sentences
-from roamlab.papers.drawn import Drawn, each_run, number, of_run
 from roamlab.papers.mblue import experiments, measures
-from roamlab.papers.runs import Batch
+from roamlab.papers.runs import Batch, Drawn, each_run, number, of_run
 from roamlab.records.metrics import handover_times
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario

@@ -18,7 +18,7 @@ from conftest import ROOT
 from roamlab import _roamlab, papers
 from roamlab.base.errors import BadInput
 from roamlab.papers import printed, reproducing, robustness, spaces
-from roamlab.papers.drawn import Drawn
+from roamlab.papers.runs import Drawn
 from roamlab.papers.stored import code
 from roamlab.papers.texts import texts
 from roamlab.showing import report

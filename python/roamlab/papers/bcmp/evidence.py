@@ -18,7 +18,7 @@ from roamlab.papers.bcmp.experiments import (
     WINDOWS,
     Interpretation,
 )
-from roamlab.papers.drawn import each_run
+from roamlab.papers.runs import each_run
 from roamlab.statistics.stats import LEAST
 
 if TYPE_CHECKING:

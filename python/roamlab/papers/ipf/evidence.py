@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.papers.drawn import each_run
 from roamlab.papers.ipf import experiments, measures
 from roamlab.papers.ipf.experiments import (
     AIR,
@@ -25,6 +24,7 @@ from roamlab.papers.ipf.experiments import (
     Interpretation,
 )
 from roamlab.papers.records import queue_trace, reads
+from roamlab.papers.runs import each_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

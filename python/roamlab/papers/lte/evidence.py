@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from roamlab.papers.drawn import each_run
 from roamlab.papers.lte import experiments, measures
 from roamlab.papers.lte.experiments import (
     DEFAULT,
@@ -16,7 +15,7 @@ from roamlab.papers.lte.experiments import (
     Interpretation,
     Scheme,
 )
-from roamlab.papers.runs import SEED
+from roamlab.papers.runs import SEED, each_run
 from roamlab.running.run import simulate
 
 if TYPE_CHECKING:

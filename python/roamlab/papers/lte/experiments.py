@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from roamlab.papers.drawn import Drawn, number, of_run
+from roamlab.papers.runs import Drawn, number, of_run
 from roamlab.scenarios.scenario import Scenario, load
 
 REF = "ref"

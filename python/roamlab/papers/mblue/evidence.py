@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from roamlab.papers.drawn import each_run
 from roamlab.papers.mblue import experiments, measures
 from roamlab.papers.mblue.experiments import (
     DEFAULT,
@@ -14,6 +13,7 @@ from roamlab.papers.mblue.experiments import (
     Interpretation,
 )
 from roamlab.papers.records import queue_trace
+from roamlab.papers.runs import each_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

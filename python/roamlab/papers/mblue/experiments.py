@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from roamlab.papers.drawn import Drawn, number, of_run
+from roamlab.papers.runs import Drawn, number, of_run
 from roamlab.scenarios.scenario import Scenario, load
 
 RESIDENTS = ("resident1", "resident2", "resident3")

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from roamlab.papers.drawn import Drawn, of_run
+from roamlab.papers.runs import Drawn, of_run
 from roamlab.scenarios.scenario import Scenario
 
 TCPS = ("tahoe", "reno", "newreno", "sack")
