@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from roamlab import _roamlab
 from roamlab.base.errors import NoAttribute, RoamlabError
+from roamlab.base.screen import say
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
@@ -52,7 +53,7 @@ _before = sys.excepthook
 
 def _print(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     if isinstance(error, _REPORTS):
-        print(*lines(error), sep="\n", file=sys.stderr)
+        say("\n".join(lines(error)), err=True)
     else:
         _before(kind, error, trace)
 

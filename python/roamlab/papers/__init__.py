@@ -6,13 +6,26 @@ A paper's package offers three names:
 * `reproduce(session: Session) -> Report`, which simulates, measures and draws;
 * `example() -> Scenario`, a run that the report lets one explore.
 
-Its module `space` offers `SPACE`, what the paper leaves open as axes, for `roamlab reproduce PAPER --explore`.
+Its module `space` offers `SPACE`, what the paper leaves open as axes, for `roamlab reproduce PAPER --explore`. Its file
+`paper.toml` has the texts of its report, and the sentences of its claims:
+
+* `title` and `paper`, what the report is about; `main`, the claims of the paper's abstract, which are its headline;
+  `lead`, the figure that carries them;
+* `parameters` and `assumptions`, lists of rows: what, the value, and its source or the reason;
+* `claims`, by their names: `statement`; `kind`, "result" if it has none; `interpretation`, of the points that the
+  paper leaves open; `why`, the mechanism behind the outcome; `figures`, the names of those that show it;
+* `captions` of figures, by the figures' names, or a name that several share.
+
+An interpretation, a reason and a caption may have fields in braces, which `deciding.claim` and `drawing.saved` fill.
 """
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -97,3 +110,32 @@ def space(name: str) -> Space[Any]:
 def paper(name: str) -> Paper:
     """A paper by its name, which is one of `names()`."""
     return cast("Paper", import_module(f"roamlab.papers.{name}"))
+
+
+TEXTS = "paper.toml"
+"""In a paper's package: its texts."""
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The texts of a paper's report."""
+
+    title: str
+    paper: str
+    main: Sequence[str]
+    lead: str
+    parameters: Sequence[Sequence[str]]
+    assumptions: Sequence[Sequence[str]]
+    claims: Mapping[str, Mapping[str, Any]]
+    captions: Mapping[str, str]
+
+    @property
+    def shows(self) -> dict[str, tuple[str, ...]]:
+        """The figures of each claim that has any."""
+        return {name: tuple(of["figures"]) for name, of in self.claims.items() if "figures" in of}
+
+
+@cache
+def texts(paper: str) -> Texts:
+    """The texts of a paper. Raises `TypeError` for keys that they do not have."""
+    return Texts(**tomllib.loads((files("roamlab.papers") / paper / TEXTS).read_text(encoding="utf-8")))

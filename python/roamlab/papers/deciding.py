@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from roamlab.papers.texts import texts
+from roamlab.papers import texts
 from roamlab.statistics.claims import Claim, Measure
 from roamlab.statistics.stats import Interval, largest, paired, smallest, student
 

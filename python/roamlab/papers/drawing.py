@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roamlab.base.figures import BLUE, VERMILION, bar, label, save
-from roamlab.papers.texts import texts
+from roamlab.papers import texts
 from roamlab.running.ensemble import processors
 from roamlab.statistics.stats import student
 

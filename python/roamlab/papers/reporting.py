@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from roamlab import _roamlab
 from roamlab.base.errors import BadInput
+from roamlab.papers import texts
 from roamlab.papers.deciding import each
 from roamlab.papers.drawing import draw_all
 from roamlab.papers.runs import SEED, NotMade
-from roamlab.papers.texts import texts
 from roamlab.showing.page import Measured, Table
 from roamlab.showing.report import Assumption, Parameter, Report
 from roamlab.statistics.claims import FINAL_VERDICTS, verb

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from roamlab import papers
 from roamlab.causes.removal import recorded
 from roamlab.explorer import explorer_page as explorer
-from roamlab.papers import printed, robustness, sentences
+from roamlab.papers import printed, robustness, sentences, texts
 from roamlab.papers.reporting import headline, write_csv
 from roamlab.papers.runs import SEED
-from roamlab.papers.texts import texts
 from roamlab.running.run import simulate
 from roamlab.showing import report
 from roamlab.showing.page import Table

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from roamlab import papers
-from roamlab.papers import mblue, sentences
+from roamlab.papers import sentences
 from roamlab.papers.mblue import experiments, measures
 from roamlab.papers.runs import Batch, Drawn, each_run, number, of_run
 from roamlab.records.metrics import handover_times
@@ -101,4 +101,4 @@ def test_a_measure_takes_the_visits_of_its_own_run() -> None:
         assert times[1::2] == pytest.approx(experiments.returns(own), abs=1e-6)
     found = {own: measures.three_handoffs(of) for own, of in results.items()}
     assert found[short].visit_deviation != found[long].visit_deviation
-    assert mblue.DEFAULT.stay == Drawn(0.25, 0.75)
+    assert experiments.DEFAULT.stay == Drawn(0.25, 0.75)

@@ -17,10 +17,9 @@ import space_rows
 from conftest import ROOT
 from roamlab import _roamlab, papers
 from roamlab.base.errors import BadInput
-from roamlab.papers import printed, reproducing, robustness, spaces
+from roamlab.papers import printed, reproducing, robustness, spaces, texts
 from roamlab.papers.runs import Drawn
 from roamlab.papers.stored import code
-from roamlab.papers.texts import texts
 from roamlab.showing import report
 from roamlab.showing.page import Measured, Table
 from roamlab.showing.report import Report

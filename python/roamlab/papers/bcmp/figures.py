@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roamlab.base.figures import BLUE, ORANGE, SavedFigure, bar, label, new_figure
+from roamlab.papers import texts
 from roamlab.papers.bcmp.claims import NAMES, lost, share
 from roamlab.papers.bcmp.experiments import HIGH, LOW, STREAMS, TCPS, TOPOLOGIES, WAYS, WINDOWS, network
 from roamlab.papers.bcmp.measures import STEPS_MS, VIDEO_OFFSET_S, VOICE_OFFSET_S
 from roamlab.papers.drawing import errorbars, panel, saved
-from roamlab.papers.texts import texts
 from roamlab.scenarios.scenario import Scenario
 from roamlab.showing.network_drawing import drawing
 from roamlab.statistics.stats import student

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from roamlab.papers import texts
 from roamlab.papers.deciding import claim, difference, least, mean, most
 from roamlab.papers.ipf import measures as measuring
 from roamlab.papers.ipf.claims_plan import chosen, fig15, fig16, fig17
 from roamlab.papers.ipf.experiments import HOSTS, VISITS, WINDOW_PKTS
-from roamlab.papers.texts import texts
 from roamlab.statistics.claims import at_least, at_most, greater, less, within
 
 if TYPE_CHECKING:

@@ -211,9 +211,12 @@ def anatomy(
 
 def traces(batch: Batch, interpretation: Interpretation = DEFAULT) -> dict[str, list[QueueTrace]]:
     """The queue of run 0: of "case 1", "case 2" (RED), and of the standard case."""
-    scenarios = {f"case {case}": (experiments.arrival(case, "red", interpretation), 1) for case in (1, 2)}
-    scenarios |= {queue: (experiments.handoffs(VISITS, HOSTS, queue, interpretation), 1) for queue in QUEUES}
-    return batch.each(scenarios, partial(queue_trace, queue=AIR))
+    cases = {
+        f"case {case}": (each_run(partial(experiments.arrival, case, "red"), interpretation), 1)
+        for case in (1, 2)
+    }
+    standard = {queue: (_handoffs(VISITS, HOSTS, queue, interpretation), 1) for queue in QUEUES}
+    return batch.each(cases | standard, partial(queue_trace, queue=AIR))
 
 
 @reads(queue="time_ns queue packets average probability forwarded")

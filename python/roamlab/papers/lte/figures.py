@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roamlab.base.figures import BLUE, GREEN, ORANGE, VERMILION, label, new_figure
+from roamlab.papers import texts
 from roamlab.papers.drawing import bars, differences, errorbars, mark, panel, saved
 from roamlab.papers.lte import claims, model, modelfit
 from roamlab.papers.lte.evidence import FIG12, PEAKS
 from roamlab.papers.lte.experiments import PREDICTIONS, SCHEMES, TARGETS
-from roamlab.papers.texts import texts
 from roamlab.showing.report import Handover, handover
 from roamlab.statistics.stats import student
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roamlab.base.figures import BLUE, GREEN, ORANGE, SKY, VERMILION, label, new_figure
+from roamlab.papers import texts
 from roamlab.papers.deciding import each
 from roamlab.papers.drawing import TIME, band, bars, longest, mark, name_ends, panel, saved
 from roamlab.papers.mblue import claims, measures
 from roamlab.papers.mblue.experiments import HANDOFF_S, QUEUES, THRESHOLD_PKTS, VISITS_S
-from roamlab.papers.texts import texts
 from roamlab.showing.chart import chart
 from roamlab.showing.report import Handover, handover
 from roamlab.statistics.stats import student
