@@ -378,7 +378,7 @@ def test_reproduction_end_to_end(tmp_path: Path, papers_store: Path) -> None:
     assert 'data-name="registration-request"' in drawing
     assert {table.name for table in (out / "tables").iterdir()} == {
         f"{name}.csv"
-        for name in ("table1", "means", "sync", "fig12", "holm", "printed", "sentences", "one-changed")
+        for name in ("table1", "means", "sync", "fig12", "holm", "printed", "sentences", "one-changed", "fit")
     }
 
 

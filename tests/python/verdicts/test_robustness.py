@@ -185,6 +185,7 @@ def test_a_report_has_what_all_papers_have(tmp_path: Path, monkeypatch: pytest.M
         papers.paper("mblue"), "reproduce", lambda _: replace(_REPORT, claims=[claim], title="MBLUE")
     )
     monkeypatch.setattr(printed, "numbers", lambda _: [_printed()])
+    monkeypatch.setattr(robustness, "fitted", lambda *_: None)
     robustness.keep(
         "mblue", "explored", _data("mblue", "holds under the default; never contradicted"), tmp_path
     )
