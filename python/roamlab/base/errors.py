@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from roamlab.base.screen import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 
@@ -28,6 +28,12 @@ class BadInput(RoamlabError):
         """Report `problem` at `where` (file, file:line, field or argument). Of a giant text it has begin and end."""
         place, *rest = _brief(os.fspath(where), 400), *map(_brief, (problem, expected, remedy))
         super().__init__("{}: {}\n  expected: {}\n  help: {}".format(place, *rest))
+
+
+def unknown_name(where: str, problem: str, wanted: str, known: Sequence[str], otherwise: str) -> BadInput:
+    """The error for a name that is none of those that are known; the remedy is the nearest one, or `otherwise`."""
+    remedy = did_you_mean(wanted, known, otherwise)
+    return BadInput(where, problem, expected=f"one of: {', '.join(known)}", remedy=remedy)
 
 
 class NoAttribute(AttributeError):

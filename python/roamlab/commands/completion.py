@@ -75,6 +75,13 @@ def examples(_context: click.Context, _parameter: click.Parameter, begun: str) -
     return _items(examples.questions().items(), begun)
 
 
+def notebooks(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Names of notebooks."""
+    from roamlab.notebooks import shipped
+
+    return _items(((name, "") for name in shipped.names()), begun)
+
+
 def papers(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Names of papers, and the word for all."""
     from roamlab import papers

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from roamlab.base.screen import say
+from roamlab.base.screen import console, say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from roamlab.scenarios.scenario import Scenario
 
@@ -20,6 +20,17 @@ def print_json(data: Any) -> None:
     import json
 
     say(json.dumps(data, indent=1, allow_nan=False).replace("\x7f", "\\u007f"))
+
+
+def print_questions(questions: Mapping[str, str]) -> None:
+    """A table of what can be copied, each with the question that it answers."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(show_header=False, box=None)
+    for name, question in questions.items():
+        table.add_row(Text(name, "bold", no_wrap=True), Text(question))
+    console().print(table)
 
 
 def print_warnings(warnings: Sequence[str]) -> None:

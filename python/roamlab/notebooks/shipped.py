@@ -6,7 +6,7 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from roamlab.base.errors import BadInput, did_you_mean
+from roamlab.base.errors import unknown_name
 from roamlab.base.output import write_whole
 
 if TYPE_CHECKING:
@@ -28,12 +28,8 @@ def names() -> list[str]:
 def text(name: str) -> str:
     """A notebook as it is written in its file. Raises `BadInput` if there is none of this name."""
     if name not in names():
-        raise BadInput(
-            f"notebook {name!r}",
-            "there is no such notebook",
-            expected=f"one of: {', '.join(names())}",
-            remedy=did_you_mean(name, names(), "`roamlab notebook` lists them with their questions"),
-        )
+        otherwise = "`roamlab notebook` lists them with their questions"
+        raise unknown_name(f"notebook {name!r}", "there is no such notebook", name, names(), otherwise)
     return files("roamlab.notebooks").joinpath(name + ENDING).read_text(encoding="utf-8")
 
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from roamlab import papers
 from roamlab.base.calls import TEXT, Hinted, Kind, called, public
-from roamlab.base.errors import BadInput, did_you_mean
+from roamlab.base.errors import BadInput, unknown_name
 from roamlab.base.output import refuse_foreign, whole_folder
 from roamlab.base.quantities import with_unit
 from roamlab.base.screen import escape
@@ -165,10 +165,8 @@ def reproduce(
             raise BadInput(
                 f"{name} = {given}", "it cannot be used", expected="1 or more", remedy="leave it out"
             )
-    chosen, labels = (
-        part(paper, (claim,) if isinstance(claim, str) else claim, str(figure)),
-        dict(setting or {}),
-    )
+    chosen = part(paper, (claim,) if isinstance(claim, str) else claim, str(figure))
+    labels = dict(setting or {})
     folder = Path(out) if out is not None else Path("out") / folder_name(paper, chosen, labels)
     session = papers.Session(
         folder / "figures",
@@ -222,12 +220,8 @@ def check_paper(paper: str, *others: str) -> None:
     """Raises `BadInput` if there is no reproduction of this name; `others`: words that are allowed in its place."""
     names = [*others, *papers.names()]
     if paper not in names:
-        raise BadInput(
-            f"paper {paper!r}",
-            "there is no such reproduction",
-            expected=f"one of: {', '.join(names)}",
-            remedy=did_you_mean(paper, names, "`roamlab list` shows what can be named"),
-        )
+        otherwise = "`roamlab list` shows what can be named"
+        raise unknown_name(f"paper {paper!r}", "there is no such reproduction", paper, names, otherwise)
 
 
 def claim_names(paper: str, only: Sequence[str]) -> tuple[str, ...]:
@@ -236,12 +230,8 @@ def claim_names(paper: str, only: Sequence[str]) -> tuple[str, ...]:
     whole = tuple(f"{paper}.{name}" if f"{paper}.{name}" in ids else name for name in only)
     for name in whole:
         if name not in ids:
-            raise BadInput(
-                f"claim {name}",
-                f"{paper} has no such claim",
-                expected=f"one of: {', '.join(ids)}",
-                remedy=did_you_mean(name, ids, f"`roamlab reproduce {paper} --claim {ids[0]}`"),
-            )
+            otherwise = f"`roamlab reproduce {paper} --claim {ids[0]}`"
+            raise unknown_name(f"claim {name}", f"{paper} has no such claim", name, ids, otherwise)
     return whole
 
 

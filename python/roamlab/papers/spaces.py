@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from roamlab.base.errors import BadInput, did_you_mean
+from roamlab.base.errors import unknown_name
 from roamlab.base.quantities import with_unit
 from roamlab.base.screen import say
 from roamlab.papers import sentences
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from roamlab.base.errors import BadInput
     from roamlab.statistics.claims import Claim, Measure, Verdict
     from roamlab.statistics.space import Robustness
 
@@ -94,12 +95,8 @@ class Space(Generic[R]):
 
 def _no_choice(where: str, paper: str, what: str, wanted: str, known: Sequence[str]) -> BadInput:
     """The error for a choice, or the value of one, that a paper does not leave open."""
-    return BadInput(
-        where,
-        f"{paper} leaves open no {what} {wanted!r}",
-        expected=f"one of: {', '.join(known)}",
-        remedy=did_you_mean(str(wanted), known, "`roamlab.choices(paper)` lists them"),
-    )
+    otherwise = "`roamlab.choices(paper)` lists them"
+    return unknown_name(where, f"{paper} leaves open no {what} {wanted!r}", str(wanted), known, otherwise)
 
 
 @cache

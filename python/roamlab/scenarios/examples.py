@@ -74,5 +74,5 @@ def _needed(example: Path) -> dict[str, bytes]:
             found |= _needed(file) if file.suffix == ".toml" else {file.name: file.read_bytes()}
     text = re.sub(r"\A#:schema [./]*", "#:schema ./", text)
     found[example.name] = text.encode()
-    beside = (path for path in example.parent.glob(f"{example.stem}.*") if path != example)
-    return found | {path.name: path.read_bytes() for path in sorted(beside)}
+    others = (path for path in example.parent.glob(f"{example.stem}.*") if path != example)
+    return found | {path.name: path.read_bytes() for path in sorted(others)}

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from roamlab.base.screen import console, say, shown
+from roamlab.base.screen import say, shown
 from roamlab.commands import completion
+from roamlab.commands.output import print_questions
 
 
 @click.command("new")
@@ -21,13 +22,7 @@ def command(name: str | None) -> None:
     from roamlab.scenarios import examples
 
     if name is None:
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(show_header=False, box=None)
-        for each, question in examples.questions().items():
-            table.add_row(Text(each, "bold"), Text(question))
-        console().print(table)
+        print_questions(examples.questions())
         say("copy one with its files: roamlab new NAME", err=True)
         return
     for path in examples.copy(name, Path()):

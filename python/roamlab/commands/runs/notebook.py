@@ -7,23 +7,17 @@ from pathlib import Path
 
 import click
 
-from roamlab.base.screen import console, say, shown
+from roamlab.base.screen import say, shown
+from roamlab.commands import completion
 from roamlab.commands.options import JSON
-from roamlab.commands.output import print_json
+from roamlab.commands.output import print_json, print_questions
 
 _PROGRAMS = ("jupyterlab", "notebook")
 """Packages that show a notebook, in the environment that has this one: their kernel finds it."""
 
 
-def _complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-    """Names of notebooks, for the shell."""
-    from roamlab.notebooks import shipped
-
-    return [name for name in shipped.names() if name.startswith(begun)]
-
-
 @click.command("notebook")
-@click.argument("name", required=False, shell_complete=_complete)
+@click.argument("name", required=False, shell_complete=completion.notebooks)
 @click.option("--open/--no-open", "opens", default=True, show_default=True, help="Open it with Jupyter.")
 @JSON
 def command(name: str | None, *, opens: bool, as_json: bool) -> None:
@@ -46,16 +40,10 @@ def command(name: str | None, *, opens: bool, as_json: bool) -> None:
 
 
 def _list(questions: dict[str, str], as_json: bool) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     if as_json:
         print_json([{"name": name, "question": question} for name, question in questions.items()])
         return
-    table = Table(show_header=False, box=None)
-    for name, question in questions.items():
-        table.add_row(Text(name, "bold", no_wrap=True), Text(question))
-    console().print(table)
+    print_questions(questions)
     say(f"next: roamlab notebook {next(iter(questions))}")
 
 
