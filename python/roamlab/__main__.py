@@ -26,23 +26,32 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 gc.set_threshold(100_000)
 
 
-def _interrupt(*_: object) -> None:
+def _interrupt(_number: int, frame: object) -> None:
+    """Raise `KeyboardInterrupt`, but not within Polars: its engine calls functions of it, and would panic."""
     global _interrupted
+    place = getattr(frame, "f_globals", {}).get("__name__", "")
+    if str(place).partition(".")[0] == "polars":
+        _repeat()
+        return
     _interrupted = True
     raise KeyboardInterrupt
 
 
-def _unraisable(unraisable: "sys.UnraisableHookArgs") -> None:
-    """An interrupt in a callback of the interpreter, which cannot pass it on, comes again a moment later."""
-    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
-        sys.__unraisablehook__(unraisable)
-        return
-    from _thread import interrupt_main
-    from threading import Timer
+def _repeat() -> None:
+    """Interrupt again a moment later: by a signal to the main thread, which ends what it waits for."""
+    from threading import Timer, main_thread
 
-    again = Timer(0.05, interrupt_main)
+    again = Timer(0.05, _signal.pthread_kill, (main_thread().ident, _signal.SIGINT))
     again.daemon = True
     again.start()
+
+
+def _unraisable(unraisable: "sys.UnraisableHookArgs") -> None:
+    """An interrupt in a callback of the interpreter, which cannot pass it on, comes again."""
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        _repeat()
+    else:
+        sys.__unraisablehook__(unraisable)
 
 
 def main() -> None:

@@ -316,6 +316,25 @@ def test_the_handler_of_interrupts_is_there_before_any_module_is_read() -> None:
     assert done.stdout == "['__future__', 'gc', 'roamlab', 'roamlab.__main__']\n", done.stderr
 
 
+def test_an_interrupt_within_polars_waits_for_its_end() -> None:
+    """Its engine calls Python, and prints a panic if that raises. Here a function of such a module is interrupted."""
+    program = (
+        "import signal, time, roamlab.__main__ as program, roamlab.cli as cli\n"
+        "place = {'__name__': 'polars.planted', 'signal': signal}\n"
+        "exec('def call():\\n signal.raise_signal(signal.SIGINT)\\n return 7', place)\n"
+        "def command():\n"
+        "    print(place['call'](), flush=True)\n"
+        "    time.sleep(20)\n"
+        "cli.main = command\n"
+        "program.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=15
+    )
+    assert (done.returncode, done.stdout) == (130, "7\n"), done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_an_interrupt_ends_with_130_at_any_moment(tmp_path: Path) -> None:
     """From the first import on. Before it the interpreter itself is not ready."""
     (tmp_path / "lab.toml").write_text(SHORT)
