@@ -2,8 +2,8 @@
 
 use crate::event_a3::Condition;
 use roamlab_engine::{Duration, Time};
-use roamlab_packet::{Addr, Dscp, MarkingState};
-use std::collections::{BTreeSet, VecDeque};
+use roamlab_packet::{Addr, BearerState, Counts, Dscp, MarkingState, Received};
+use std::collections::VecDeque;
 
 /// Input of an agent.
 #[derive(Clone, Debug)]
@@ -103,8 +103,22 @@ pub enum L2Trigger {
     Received {
         /// Recipients, as requested.
         to: Addr,
-        /// By the serial number of their first copy.
-        packets: BTreeSet<u64>,
+        /// Which.
+        packets: Received,
+    },
+    /// (At a base station) the state of a host's numbered bearer: the answer to [`Action::ReportBearer`], at the same
+    /// time.
+    BearerReported {
+        /// The host's home address.
+        host: Addr,
+        /// The state; `None`: there is no numbered bearer here, or its numbers are not known.
+        state: Option<BearerState>,
+    },
+    /// (At a base station) RLC has sent a packet to the host as often as it may, without a confirmation (TS 38.322
+    /// §5.3.2).
+    RetransmissionLimit {
+        /// The host's home address.
+        host: Addr,
     },
     /// (At a base station) the estimate by which the host's queue drops or marks: the answer to
     /// [`Action::ReportMarking`], at the same time.
@@ -130,6 +144,8 @@ impl L2Trigger {
             | L2Trigger::Drained { .. }
             | L2Trigger::RadioLinkFailure
             | L2Trigger::Received { .. }
+            | L2Trigger::BearerReported { .. }
+            | L2Trigger::RetransmissionLimit { .. }
             | L2Trigger::MarkingReported { .. } => None,
         }
     }
@@ -276,8 +292,52 @@ pub enum Action<M, P> {
     SkipReceived {
         /// The host's home address.
         host: Addr,
-        /// By the serial number of their first copy.
-        received: BTreeSet<u64>,
+        /// Which.
+        received: Received,
+    },
+    /// (At a base station) the host has a numbered bearer here, which continues from these numbers: packets that have no
+    /// number get the next one when they go over the air, and packets from the host are delivered in order. Packets that
+    /// wait for the numbers follow. Until then packets without a number wait, and so do those from the host. At the start of
+    /// a connection the numbers are 0.
+    AdoptBearer {
+        /// The host's home address.
+        host: Addr,
+        /// The numbers.
+        counts: Counts,
+    },
+    /// (At a base station) give no further numbers, and deliver no further packet from the host: its next base station
+    /// does.
+    FreezeBearer {
+        /// The host's home address.
+        host: Addr,
+    },
+    /// (At a base station) undo [`Action::FreezeBearer`].
+    ResumeBearer {
+        /// The host's home address.
+        host: Addr,
+    },
+    /// (At a base station) ask for the state of the host's numbered bearer ([`L2Trigger::BearerReported`]).
+    ReportBearer {
+        /// The host's home address.
+        host: Addr,
+    },
+    /// (At a base station) copies of the packets that have a number and are not confirmed go through tunnels to these base
+    /// stations, in order, and copies of each that gets a number later; with their numbers. None goes to the same one twice.
+    /// The packets stay here until they are confirmed or the bearer ends.
+    ForwardBearer {
+        /// The host's home address.
+        host: Addr,
+        /// All base stations; those of an earlier request that are not named get none any more.
+        to: Vec<Addr>,
+        /// Copies of packets that have no number, too, behind those that have one.
+        fresh: bool,
+    },
+    /// (At a mobile host) its numbered bearers continue at the cell that it enters next: what it has sent from the first
+    /// packet on that was not confirmed is sent again (TS 38.323 §5.1.2). `reset`: they begin anew, without what the old
+    /// ones had (full configuration, or a new connection).
+    Reestablish {
+        /// New bearers.
+        reset: bool,
     },
     /// (At a base station) ask for the estimate by which the host's own queue before the air drops or marks
     /// ([`L2Trigger::MarkingReported`]).
@@ -302,6 +362,24 @@ pub enum Action<M, P> {
         base_station: Addr,
         /// Until layer 2 is up: the detach time.
         after: Duration,
+    },
+    /// (At a mobile host) synchronise with this cell and stay in the others (DAPS). As [`Action::Enter`] otherwise. Its own
+    /// packets go to the cell where it was, until [`Action::UseUplink`].
+    EnterToo {
+        /// Its base station.
+        base_station: Addr,
+        /// Until layer 2 is up.
+        after: Duration,
+    },
+    /// (At a mobile host) its own packets go to this cell, in which it is, from now on.
+    UseUplink {
+        /// Its base station.
+        base_station: Addr,
+    },
+    /// (At a mobile host) leave this one of the cells in which it is.
+    LeaveCell {
+        /// Its base station.
+        base_station: Addr,
     },
     /// (At a mobile host) find the strongest cell that can be heard: [`L2Trigger::CellFound`] at the first
     /// measurement with one.
@@ -358,6 +436,15 @@ impl<M, P> Action<M, P> {
             Action::SkipReceived { host, received } => Action::SkipReceived { host, received },
             Action::ReportMarking { host } => Action::ReportMarking { host },
             Action::AdoptMarking { host, state } => Action::AdoptMarking { host, state },
+            Action::AdoptBearer { host, counts } => Action::AdoptBearer { host, counts },
+            Action::FreezeBearer { host } => Action::FreezeBearer { host },
+            Action::ResumeBearer { host } => Action::ResumeBearer { host },
+            Action::ReportBearer { host } => Action::ReportBearer { host },
+            Action::ForwardBearer { host, to, fresh } => Action::ForwardBearer { host, to, fresh },
+            Action::Reestablish { reset } => Action::Reestablish { reset },
+            Action::EnterToo { base_station, after } => Action::EnterToo { base_station, after },
+            Action::UseUplink { base_station } => Action::UseUplink { base_station },
+            Action::LeaveCell { base_station } => Action::LeaveCell { base_station },
             Action::Leave => Action::Leave,
             Action::BreakLaw { problem } => Action::BreakLaw { problem },
             Action::Enter { base_station, after } => Action::Enter { base_station, after },

@@ -5,7 +5,7 @@ use crate::{
     Action, Agent, Direction, Identification, Input, Kind, L2Trigger, Protocol, Signal, Topology, Via,
 };
 use roamlab_engine::Time;
-use roamlab_packet::Addr;
+use roamlab_packet::{Addr, Received};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::{Debug, Write as _};
@@ -125,7 +125,7 @@ impl TableOf {
     }
 
     /// The words of a set.
-    fn words(words: &[&'static str], set: u64) -> Vec<&'static str> {
+    fn words(words: &[&'static str], set: u128) -> Vec<&'static str> {
         words.iter().enumerate().filter(|(place, _)| set & (1 << place) != 0).map(|(_, word)| *word).collect()
     }
 }
@@ -133,10 +133,10 @@ impl TableOf {
 /// A step of a role about the host: sets with one bit, except the actions.
 #[derive(Copy, Clone, Debug)]
 struct Seen {
-    from: u64,
-    input: u64,
-    actions: u64,
-    next: u64,
+    from: u128,
+    input: u128,
+    actions: u128,
+    next: u128,
 }
 
 thread_local! {
@@ -162,7 +162,7 @@ fn missing_rows(seen: &[(TableOf, Seen)]) -> BTreeSet<String> {
             seen.iter().filter(|(other, _)| other.role == table.role).map(|(_, step)| *step).collect();
         for row in table.rows {
             let leads =
-                |next: u64, from: u64| if row.next == 0 { next == from } else { row.next & next != 0 };
+                |next: u128, from: u128| if row.next == 0 { next == from } else { row.next & next != 0 };
             let fits = |step: &&Seen| row.fits(step.from, step.input) && leads(step.next, step.from);
             let happened = || steps.iter().filter(fits);
             let actions = happened().fold(0, |all, step| all | step.actions);
@@ -312,9 +312,32 @@ impl<K: Kind, A: Agent<Message = Signal<K>, Phase: Debug>> Words<A> {
             Action::Measure { .. } => "measure".into(),
             Action::ReportReceived { to } => format!("status report to {}", name(*to)),
             Action::AwaitDrained { .. } => "await empty air".into(),
+            Action::SkipReceived { received: Received::Serials(received), .. } => {
+                format!("skip {received:?}")
+            }
             Action::SkipReceived { received, .. } => format!("skip {received:?}"),
             Action::ReportMarking { .. } => "report marking".into(),
             Action::AdoptMarking { state, .. } => format!("adopt {state:?}"),
+            Action::AdoptBearer { counts, .. } => format!("adopt {counts:?}"),
+            Action::FreezeBearer { .. } => "freeze bearer".into(),
+            Action::ResumeBearer { .. } => "resume bearer".into(),
+            Action::ReportBearer { .. } => "report bearer".into(),
+            Action::ForwardBearer { to, fresh, .. } => {
+                let to: Vec<String> = to.iter().map(|&to| name(to)).collect();
+                format!(
+                    "forward bearer to {}{}",
+                    to.join(", "),
+                    if *fresh { ", with fresh packets" } else { "" }
+                )
+            }
+            Action::Reestablish { reset } => {
+                format!("re-establish bearers{}", if *reset { ", new" } else { "" })
+            }
+            Action::EnterToo { base_station, after } => {
+                format!("enter {} too after {after}", name(*base_station))
+            }
+            Action::UseUplink { base_station } => format!("send to {}", name(*base_station)),
+            Action::LeaveCell { base_station } => format!("leave {}", name(*base_station)),
             Action::Leave => "leave".into(),
             Action::Enter { base_station, after } => format!("enter {} after {after}", name(*base_station)),
             Action::Search => "search".into(),
@@ -326,7 +349,7 @@ impl<K: Kind, A: Agent<Message = Signal<K>, Phase: Debug>> Words<A> {
 
 #[test]
 fn a_row_that_does_not_happen_as_it_is_written_is_found() {
-    const fn row(cells: [&'static str; 5], does: u64, next: u64) -> Row {
+    const fn row(cells: [&'static str; 5], does: u128, next: u128) -> Row {
         Row { from: 1, inputs: 1, does, next, cells }
     }
     const ROWS: &[Row] = &[

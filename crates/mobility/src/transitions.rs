@@ -26,6 +26,8 @@ pub const TRIGGERS: &[&str] = &[
     "cell found",
     "packets received",
     "marking reported",
+    "bearer reported",
+    "retransmission limit",
     "packet",
     "time",
 ];
@@ -57,8 +59,17 @@ pub const VERBS: &[&str] = &[
     "skip received",
     "report marking",
     "adopt marking",
+    "adopt bearer",
+    "freeze bearer",
+    "resume bearer",
+    "report bearer",
+    "forward bearer",
+    "re-establish bearers",
     "leave",
     "enter",
+    "enter too",
+    "use uplink",
+    "leave cell",
     "search",
 ];
 
@@ -66,17 +77,17 @@ pub const VERBS: &[&str] = &[
 #[derive(Debug)]
 pub struct Row {
     /// The states in which it holds.
-    pub from: u64,
+    pub from: u128,
     /// Its inputs.
-    pub inputs: u64,
+    pub inputs: u128,
     /// Its possible actions.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "every build checks its words, and only the laboratory compares it")
     )]
-    pub does: u64,
+    pub does: u128,
     /// The states that may follow; 0: the same.
-    pub next: u64,
+    pub next: u128,
     /// The cells as they are written.
     #[cfg(test)]
     pub cells: [&'static str; 5],
@@ -161,13 +172,13 @@ impl<K: Kind, R: Role<Message = Signal<K>>> Machine for R {
 
 impl Row {
     /// True if it holds in one of these states for one of these inputs.
-    pub const fn fits(&self, from: u64, inputs: u64) -> bool {
+    pub const fn fits(&self, from: u128, inputs: u128) -> bool {
         self.from & from != 0 && self.inputs & inputs != 0
     }
 }
 
 /// The states that an input may lead to: several timers may be due at the same time.
-fn reached(rows: &[Row], from: u64, word: usize) -> u64 {
+fn reached(rows: &[Row], from: u128, word: usize) -> u128 {
     let fitting = rows.iter().filter(|row| row.fits(from, 1 << word));
     let states = fitting.fold(from, |all, row| all | row.next);
     if states == from { states } else { reached(rows, states, word) }
@@ -202,8 +213,10 @@ pub fn describe<K: Kind>(input: &Input<Signal<K>>) -> (Option<Addr>, usize) {
             L2Trigger::CellFound { .. } => (None, 8),
             L2Trigger::Received { .. } => (None, 9),
             L2Trigger::MarkingReported { host, .. } => (Some(*host), 10),
+            L2Trigger::BearerReported { host, .. } => (Some(*host), 11),
+            L2Trigger::RetransmissionLimit { host } => (Some(*host), 12),
         },
-        Input::Data { host, .. } => (Some(*host), 11),
+        Input::Data { host, .. } => (Some(*host), 13),
         Input::Deadline => (None, TIME),
     };
     (host, K::NAMES.len() + trigger)
@@ -240,6 +253,15 @@ pub fn action_number<K: Kind, P>(action: &Action<Signal<K>, P>) -> Option<usize>
         Action::SkipReceived { .. } => "skip received",
         Action::ReportMarking { .. } => "report marking",
         Action::AdoptMarking { .. } => "adopt marking",
+        Action::AdoptBearer { .. } => "adopt bearer",
+        Action::FreezeBearer { .. } => "freeze bearer",
+        Action::ResumeBearer { .. } => "resume bearer",
+        Action::ReportBearer { .. } => "report bearer",
+        Action::ForwardBearer { .. } => "forward bearer",
+        Action::Reestablish { .. } => "re-establish bearers",
+        Action::EnterToo { .. } => "enter too",
+        Action::UseUplink { .. } => "use uplink",
+        Action::LeaveCell { .. } => "leave cell",
         Action::Leave => "leave",
         Action::Enter { .. } => "enter",
         Action::Search => "search",
@@ -251,7 +273,7 @@ pub fn action_number<K: Kind, P>(action: &Action<Signal<K>, P>) -> Option<usize>
 ///
 /// # Panics
 /// If a word is in no list. The tables are constants, so this ends the compilation.
-pub const fn set(cell: &str, lists: &[&[&str]]) -> u64 {
+pub const fn set(cell: &str, lists: &[&[&str]]) -> u128 {
     let bytes = cell.as_bytes();
     let (mut set, mut start) = (0, 0);
     while start < bytes.len() {
@@ -289,7 +311,7 @@ const fn is_same(cell: &[u8], start: usize, end: usize, word: &[u8]) -> bool {
 }
 
 /// As [`set`], of states: `any` has all of them, and `same` none.
-pub const fn states(cell: &str, words: &[&str]) -> u64 {
+pub const fn states(cell: &str, words: &[&str]) -> u128 {
     if is_same(cell.as_bytes(), 0, cell.len(), b"any") {
         return (1 << words.len()) - 1;
     }

@@ -5,6 +5,7 @@
 //! [`PacketPool::duplicate`].
 
 mod addr;
+mod bearer;
 mod drop_reason;
 mod header;
 mod line;
@@ -16,6 +17,7 @@ mod seq_set;
 pub mod wire;
 
 pub use addr::{Addr, FlowId, MessageId, Side};
+pub use bearer::{BearerState, Counts, Received};
 pub use drop_reason::DropReason;
 pub use header::{
     AccEcnOption, BareTcpHeader, Dscp, Ecn, Format, Header, IpHeader, QuicAck, QuicHeader, SackBlocks,

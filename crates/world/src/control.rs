@@ -353,6 +353,15 @@ impl Agents {
             Action::AdoptMarking { host, state } => {
                 return net.adopt_marking_state(node, host, &state, cx.now);
             }
+            Action::AdoptBearer { .. }
+            | Action::FreezeBearer { .. }
+            | Action::ResumeBearer { .. }
+            | Action::ReportBearer { .. }
+            | Action::ForwardBearer { .. }
+            | Action::Reestablish { .. }
+            | Action::EnterToo { .. }
+            | Action::UseUplink { .. }
+            | Action::LeaveCell { .. } => return Err("has no numbered bearers".into()),
             Action::BreakLaw { problem } => return Err(problem.into()),
             Action::Note { host, phase } => return net.note(host, phase, node, cx).map(|_| ()),
             request @ (Action::Measure { .. }
@@ -382,7 +391,7 @@ impl Agents {
             Action::Measure { conditions } => return Agents::evaluate(node, &conditions, net),
             Action::Search => net.cells().search(node),
             Action::ReportReceived { to } => {
-                let received = net.cells().received(node).cloned();
+                let received = net.cells().received(node);
                 let packets =
                     received.ok_or("reports what it has received, and the node is no mobile host")?;
                 self.input(node, slot, Input::Trigger(L2Trigger::Received { to, packets }), net, cx);

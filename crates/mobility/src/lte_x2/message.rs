@@ -5,8 +5,7 @@
 //! identities and tunnel endpoint identifiers of TS 36.423.
 
 use crate::cellular::{Message, Plan};
-use roamlab_packet::{Addr, MarkingState};
-use std::collections::BTreeSet;
+use roamlab_packet::{Addr, MarkingState, Received};
 
 crate::messages! {
     /// Sizes of messages on the wire, headers included.
@@ -57,7 +56,7 @@ crate::messages! {
     StatusReport {
         /// Packets, by the serial number of their first copy; represents the first number missing and the
         /// bitmap. Layer 2 of the UE fills it in.
-        received: BTreeSet<u64>,
+        received: Received,
     } "pdcp-status-report" size pdcp_status_report = 20;
     /// Step 12, base station → MME: the downlink path of the UE goes to this base station.
     PathSwitchRequest {

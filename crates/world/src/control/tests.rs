@@ -9,7 +9,9 @@ use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{Failure, Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_mobility::{Action, BufferFlush, Buffering, Keeps, MobilityAction, Via};
-use roamlab_packet::{Addr, DropReason, Dscp, FlowId, IpHeader, MarkingState, Packet, Tos, UdpHeader};
+use roamlab_packet::{
+    Addr, DropReason, Dscp, FlowId, IpHeader, MarkingState, Packet, Received, Tos, UdpHeader,
+};
 use roamlab_record::ids::{Location, NodeId};
 use roamlab_scenario::Scenario;
 use std::collections::BTreeSet;
@@ -189,7 +191,7 @@ fn a_base_station_loses_copies_of_what_its_host_has_reported() {
     act(&mut world, bs1, Action::StartBuffering { host });
     act(&mut world, bs1, Action::Release { host, via: Via::Air, mark: None });
     act(&mut world, bs1, Action::SetRoute { host, from: None, via: Via::Air, watch: false });
-    act(&mut world, bs1, Action::SkipReceived { host, received: [known].into() });
+    act(&mut world, bs1, Action::SkipReceived { host, received: Received::Serials([known].into()) });
     for copy in [first, second] {
         world.planes.send(fa1, copy);
     }
@@ -318,7 +320,7 @@ fn an_action_that_a_node_cannot_carry_out_ends_the_run() {
         law("fa1", route(Via::Buffer)),
         law("ha", route(Via::ReorderQueue)),
         law("fa1", |host| Action::AwaitDrained { host }),
-        law("fa1", |host| Action::SkipReceived { host, received: [1].into() }),
+        law("fa1", |host| Action::SkipReceived { host, received: Received::Serials([1].into()) }),
         law("fa1", |host| Action::ReportMarking { host }),
         law("fa1", |host| Action::AdoptMarking { host, state: MarkingState::Average(1.0) }),
         law("fa1", |_| Action::Leave),
@@ -336,7 +338,7 @@ fn what_finds_nothing_to_do_is_no_violation() {
     for (name, action) in [
         ("bs1", (|host| Action::DiscardBuffer { host }) as fn(Addr) -> MobilityAction),
         ("bs1", |host| Action::ReleaseReorderQueue { host, via: Via::Air }),
-        ("bs1", |host| Action::SkipReceived { host, received: [1].into() }),
+        ("bs1", |host| Action::SkipReceived { host, received: Received::Serials([1].into()) }),
         ("bs1", |host| Action::AdoptMarking { host, state: MarkingState::Average(1.0) }),
         ("fa1", |host| Action::EndBearer { host }),
         ("fa1", |host| Action::ClearRoute { host, from: None }),

@@ -6,7 +6,7 @@ use crate::event::Event;
 use crate::ids::CellId;
 use crate::notices::Notices;
 use roamlab_engine::{Duration, Time};
-use roamlab_packet::{Addr, DropReason, PacketId, Waiting};
+use roamlab_packet::{Addr, DropReason, PacketId, Received, Waiting};
 use roamlab_radio::{InFlightAtBreak, RadioSpec, UplinkChoice};
 use roamlab_record::cause::{Cause, CauseId, Kind};
 use roamlab_record::ids::{LinkId, Location, NodeId};
@@ -204,8 +204,8 @@ impl Cells {
     }
 
     /// Which packets a host's layer 2 has got, by the number of the first copy; `None`: the node is no mobile host.
-    pub fn received(&self, node: NodeId) -> Option<&BTreeSet<u64>> {
-        self.host(node).map(|mobile| &mobile.received)
+    pub fn received(&self, node: NodeId) -> Option<Received> {
+        self.host(node).map(|mobile| Received::Serials(mobile.received.clone()))
     }
 
     /// The uplink that a host's packets take.

@@ -11,7 +11,7 @@ use crate::lte_x2::{
 };
 use crate::{Agent, Direction, L2Trigger};
 use roamlab_engine::{Duration, Time};
-use roamlab_packet::{Addr, MarkingState};
+use roamlab_packet::{Addr, MarkingState, Received};
 
 lab::cases! {
     user_equipment,
@@ -78,7 +78,8 @@ fn user_equipment() -> String {
     let better =
         |base_station| Input::Trigger(L2Trigger::NeighbourBetter { condition: "report", base_station });
     let failed = Input::Trigger(L2Trigger::RadioLinkFailure);
-    let received = Input::Trigger(L2Trigger::Received { to: HERE, packets: [7, 9].into() });
+    let received =
+        Input::Trigger(L2Trigger::Received { to: HERE, packets: Received::Serials([7, 9].into()) });
     let command = |millis| hear(HERE, millis, Kind::HandoverCommand { target: THERE });
     let requesting = [(1, up(HERE))];
     let connected = and(&requesting, &[(20, hear(HERE, 1, Kind::ConnectionSetup))]);
@@ -176,7 +177,11 @@ fn events() -> Vec<(&'static str, Time, Input)> {
         ("re-establishment request 5", NOW, reestablish()),
         ("re-establishment complete 5", NOW, hear(HOST, 5, Kind::ReestablishmentComplete)),
         ("re-establishment complete 4: late", NOW, hear(HOST, 4, Kind::ReestablishmentComplete)),
-        ("PDCP status report", NOW, hear(HOST, 900, Kind::StatusReport { received: [7].into() })),
+        (
+            "PDCP status report",
+            NOW,
+            hear(HOST, 900, Kind::StatusReport { received: Received::Serials([7].into()) }),
+        ),
         ("forwarded packet", NOW, data(Direction::Down, None, true)),
         ("time: early", NOW, Input::Deadline),
         ("time: retransmissions", ms(150), Input::Deadline),

@@ -8,12 +8,12 @@ use crate::event::Event;
 use crate::ids::{AgentIndex, HostAtAgent};
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{Keeps, Via};
-use roamlab_packet::{Addr, DropReason, Dscp, MarkingState, Packet, PacketId, PacketPool};
+use roamlab_packet::{Addr, DropReason, Dscp, MarkingState, Packet, PacketId, PacketPool, Received};
 use roamlab_qdisc::{Qdisc, QueueDisc};
 use roamlab_record::Stop;
 use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
 use roamlab_record::ids::{Location, NodeId};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 /// A route for a host that an agent asks for: the origin of the packets, their way, and whether the agent is
 /// notified of them.
@@ -235,9 +235,10 @@ impl Network {
         &mut self,
         node: NodeId,
         key: HostAtAgent,
-        received: BTreeSet<u64>,
+        received: Received,
         cx: &mut Context,
     ) -> Done {
+        let Received::Serials(received) = received else { return Err("has no numbered bearers".into()) };
         let cause = cx.current_cause();
         let here = &mut self.nodes[node];
         let Some(cell) = here.serves else {
