@@ -24,7 +24,7 @@ MODELS = ROOT / "docs/models"
 # The page of each source that is in no folder or file of a page's name, by the first prefix that fits.
 _PAGES = {
     "crates/qdisc/src/": "blue.md",
-    "crates/mobility/src/event_a3": "measurement.md",
+    "crates/mobility/src/events": "measurement.md",
     "crates/mobility/src/cellular": "lte-x2.md",
     "crates/mobility/src/": "mobile-ip.md",
     "crates/quic/src/": "quic.md",

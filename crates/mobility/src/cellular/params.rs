@@ -1,7 +1,7 @@
 //! Parameters of the blocks.
 
 use crate::backoff::Backoff;
-use crate::event_a3::EventA3;
+use crate::events::{A3, Event};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Dscp;
 use schemars::JsonSchema;
@@ -61,11 +61,10 @@ impl Default for Conditional {
 }
 
 impl Conditional {
-    /// The execution condition, with the filter of the host's reports.
-    pub(crate) fn event(&self, reports: &EventA3) -> EventA3 {
+    /// The event of the execution condition.
+    pub(crate) fn event(&self) -> Event {
         let Conditional { offset_db, hysteresis_db, time_to_trigger, .. } = *self;
-        let filter_coefficient = reports.filter_coefficient;
-        EventA3 { offset_db, hysteresis_db, time_to_trigger, filter_coefficient, report_interval: None }
+        Event::A3(A3 { offset_db, hysteresis_db, time_to_trigger })
     }
 }
 

@@ -7,7 +7,7 @@ use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{Planes, World};
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
-use roamlab_radio::Condition;
+use roamlab_radio::{Condition, Event, Test};
 use roamlab_record::ids::Location;
 use roamlab_scenario::Scenario;
 
@@ -81,10 +81,13 @@ fn command_entry(world: &mut World, host: NodeId, base_station: Addr, after: Dur
 const REPORT: Condition = Condition {
     name: "report",
     candidates: None,
-    offset_db: 2.0,
-    hysteresis_db: 1.0,
-    time_to_trigger: Duration::from_millis(80),
+    event: Event {
+        test: Test::Offset { offset_db: 2.0, hysteresis_db: 1.0 },
+        time_to_trigger: Duration::from_millis(80),
+    },
+    second: None,
     report_interval: None,
+    leaves_at_once: true,
 };
 
 /// The record of handovers: when, in ms, and what.
