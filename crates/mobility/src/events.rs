@@ -52,10 +52,10 @@ pub struct Condition {
     pub events: Events,
     /// k of the layer-3 filter.
     pub filter_coefficient: u8,
-    /// A neighbour that goes on meeting it comes back after this; `None`: it comes once.
+    /// A neighbour that still meets it comes back after this; `None`: it comes once.
     pub report_interval: Option<Duration>,
     /// One measurement at which the leaving condition holds ends an event. Off: it has to hold for the time to trigger, as
-    /// the standards say.
+    /// in the standards.
     pub leaves_at_once: bool,
 }
 

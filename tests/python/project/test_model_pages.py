@@ -28,6 +28,7 @@ _PAGES = {
     "crates/mobility/src/cellular": "lte-x2.md",
     "crates/mobility/src/": "mobile-ip.md",
     "crates/quic/src/": "quic.md",
+    "crates/engine/src/law": "path-change.md",
     "crates/transport/src/path_policy": "path-change.md",
     "crates/tcp/src/state/new_path": "path-change.md",
     "crates/quinn/src/": "quinn.md",

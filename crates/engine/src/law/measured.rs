@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 named! {
     /// A table of measured durations: the times of signalling from the command of a handover to the end of its random
-    /// access, if nothing else is said. Whole milliseconds.
+    /// access unless the source has another interval. Whole milliseconds.
     ///
     /// Those up to `sa_mcg` are from the data set of the SIGCOMM 2022 study of 5G mobility (SIGCOMM22-5GMobility/artifact,
     /// intervals "HO+RACH" of drives in the USA). The two of CoNEXT 2025 are read off a vector figure. Those of PAM 2025 are
@@ -75,7 +75,7 @@ impl MeasuredDurations {
     /// The quantile function in ms at a probability from 0 to 1: a line from each point to the next.
     ///
     /// ASSUMPTION: the shortest time is half of the 5 % quantile, and the line between those two is the first. Where the
-    /// longest time is not known, the line from the 95 % to the 99 % quantile goes on to 100 %.
+    /// longest time is not known, the line from the 95 % to the 99 % quantile continues to 100 %.
     pub(super) fn quantile_ms(self, probability: f64) -> f64 {
         let (known, most) = self.quantiles_ms();
         let known = known.map(|ms| ms as f64);

@@ -1,20 +1,20 @@
-//! Events of measurements: what a host knows of each of them for each neighbour (TS 36.331 §5.5.4, TS 38.331 §5.3.5.13.4
+//! Events of measurements, and the state of each of them for each neighbour (TS 36.331 §5.5.4, TS 38.331 §5.3.5.13.4
 //! and §5.5.4).
 
 use super::{Condition, Finding};
 use crate::signal::distance;
 use roamlab_engine::{Duration, Time};
 
-/// An event, and how long it has to hold at each measurement.
+/// An event, with its time to trigger.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Event {
-    /// What has to hold.
+    /// The entry and the leaving condition.
     pub test: Test,
     /// How long the entry condition has to hold before the event is met.
     pub time_to_trigger: Duration,
 }
 
-/// What has to hold for a neighbour.
+/// The conditions of an event for a neighbour.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Test {
     /// The neighbour is better than the serving cell by an offset (event A3). Levels have the cells' own offsets.
@@ -24,7 +24,7 @@ pub enum Test {
         /// Hys, in dB.
         hysteresis_db: f64,
     },
-    /// The serving cell is below a level, without an offset of its own, and the neighbour with its own above another one
+    /// The serving cell is below a level, without its offset, and the neighbour, with its offset, above another one
     /// (event A5; A4: the first level is infinite).
     Thresholds {
         /// Thresh1, in dBm.
@@ -109,7 +109,7 @@ pub(super) struct Sample<'a> {
 }
 
 impl Evaluation {
-    /// A condition of which nothing is known for any of so many cells.
+    /// A condition of which nothing is known for any of this number of cells.
     pub(super) fn new(condition: Condition, cells: usize) -> Evaluation {
         Evaluation { condition, cells: vec![Neighbour::default(); cells] }
     }
@@ -119,7 +119,7 @@ impl Evaluation {
         self.cells.fill(Neighbour::default());
     }
 
-    /// What another condition with as many events knows of candidates that both name.
+    /// Takes over the state that another condition with as many events has of candidates that both name.
     pub(super) fn keep_candidates(&mut self, known: &Evaluation) {
         let (Some(before), Some(candidates)) = (&known.condition.candidates, &self.condition.candidates)
         else {
