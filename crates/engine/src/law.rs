@@ -68,8 +68,9 @@ pub struct Measured {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quantiles {
-    /// Probabilities from 0 to 1, each with the time that is not exceeded with it: `[[0.05, "26 ms"], [0.5, "34 ms"]]`.
-    /// Both rise. Below the first point a time is that of the first, above the last one that of the last.
+    /// Probabilities from 0 to 1, each with the time that is not exceeded with it; both rise.
+    /// Below the first point a time is that of the first, above the last one that of the last.
+    #[schemars(extend("examples" = [[[0.0, "20 ms"], [0.5, "34 ms"], [1.0, "90 ms"]]]))]
     pub points: Vec<(f64, Duration)>,
 }
 

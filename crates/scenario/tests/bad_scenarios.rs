@@ -83,6 +83,11 @@ const PATHS: &[Edit] = &[
         "segment = \"512 B\" }\npath_change = { policy = \"restart\", delay = { kind = \"quantiles\", points = [[0.5, \"9 ms\"], [1.0, \"3 ms\"]] } }",
     ),
     (
+        "a delay by no quantiles",
+        "segment = \"512 B\" }",
+        "segment = \"512 B\" }\npath_change = { policy = \"restart\", delay = { kind = \"quantiles\" } }",
+    ),
+    (
         "a delay as a number",
         "segment = \"512 B\" }",
         "segment = \"512 B\" }\npath_change = { policy = \"restart\", delay = 3 }",
