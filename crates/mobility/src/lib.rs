@@ -20,6 +20,7 @@ mod lab;
 pub mod lte_x2;
 pub mod mandm;
 pub mod mobile_ip;
+pub mod nr;
 mod protocol;
 mod roles;
 mod signal;
@@ -37,7 +38,7 @@ pub use protocol::{Help, Protocol, Refusal, Step, Tunnels};
 use protocol::{phases, protocol};
 use roles::roles;
 use signal::messages;
-pub use signal::{Kind, Signal};
+pub use signal::{Kind, Repeat, Signal, Wire};
 pub use spec::{
     Message, MobilityAction, MobilityAgent, MobilityInput, MobilitySpec, PROTOCOLS, commanders, message_names,
 };

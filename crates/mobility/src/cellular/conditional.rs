@@ -1,10 +1,10 @@
 //! The source base station's part in a conditional handover: prepare candidates, name them to the host, and hand over when
 //! one of them has it.
 
+use super::Phase;
 use super::context::{Candidate, Context, Environment, Progress, State};
 use super::message::{Message, Plan};
 use super::params::Conditional;
-use super::{Forwarding, Phase};
 use roamlab_packet::Addr;
 
 impl Context {
@@ -64,12 +64,7 @@ impl Context {
             return;
         }
         self.cancel_candidates(Some(from), env);
-        if env.rules.forwarding == Forwarding::Lossless {
-            env.send(from, self.id, Message::SnStatusTransfer { marking: None });
-        }
-        let until = env.now + env.rules.timers.reloc_overall;
-        self.state = State::Executing { target: from, until, early: false };
-        self.forward_to(from, env);
+        self.hand_over(from, false, env);
     }
 
     /// No candidate is needed any more, except one that has the host.

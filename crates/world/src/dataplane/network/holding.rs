@@ -426,7 +426,7 @@ impl Network {
     ) {
         cx.trace(&packet, Stop::BufferRelease, Location::Node(node));
         let to = match via {
-            Via::Neighbour(next) | Via::Tunnel(next) => Some(next),
+            Via::Neighbour(next) | Via::Tunnel(next) | Via::Relay { to: next, .. } => Some(next),
             Via::Air | Via::Buffer | Via::ReorderQueue => None,
         };
         cx.note_move(&packet, cause);

@@ -326,7 +326,7 @@ impl Network {
             Via::Tunnel(end) if end != here.addr => {
                 here.serves.is_some() || here.is_access_router && origin.tunnel.is_some()
             }
-            Via::Tunnel(_) | Via::Air | Via::Buffer | Via::ReorderQueue => false,
+            Via::Tunnel(_) | Via::Relay { .. } | Via::Air | Via::Buffer | Via::ReorderQueue => false,
         }
     }
 
@@ -425,22 +425,38 @@ impl Network {
             Via::Buffer => return self.hold(node, packet, host, cx),
             Via::ReorderQueue => return self.hold_in_reorder_queue(node, packet, host, cx),
             Via::Tunnel(end) => {
-                let ends = (here.addr, end);
-                let domain = &self.domains[here.agent(host.slot).domain.0 as usize];
-                let overhead = match here.serves {
-                    Some(_) => domain.forwarding_overhead,
-                    None => domain.tunnel_overhead,
-                };
-                let shape = (overhead, self.rules.tunnel_ecn);
-                match tunnel::encap(packet, ends, shape, Location::Node(node), cx) {
-                    Ok(packet) => (self.routes.link(node, end).filter(|_| end != ends.0), packet),
-                    Err(packet) => return cx.lose(packet, DropReason::TtlExpired, Location::Node(node)),
-                }
+                let forwards = here.serves.is_some();
+                return self.send_tunnelled(node, packet, host.slot, ((here.addr, end), forwards), cx);
+            }
+            Via::Relay { source, to } => {
+                return self.send_tunnelled(node, packet, host.slot, ((source, to), true), cx);
             }
         };
         match next {
             Some(link) => self.links.enqueue(link, packet, cx),
             None => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
+        }
+    }
+
+    /// Sends a packet through a tunnel with these ends; `forwards`: for a base station that forwards it.
+    fn send_tunnelled(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        slot: AgentIndex,
+        (ends, forwards): ((Addr, Addr), bool),
+        cx: &mut Context,
+    ) {
+        let (here, place) = (&self.nodes[node], Location::Node(node));
+        let domain = &self.domains[here.agent(slot).domain.0 as usize];
+        let overhead = if forwards { domain.forwarding_overhead } else { domain.tunnel_overhead };
+        let packet = match tunnel::encap(packet, ends, (overhead, self.rules.tunnel_ecn), place, cx) {
+            Ok(packet) => packet,
+            Err(packet) => return cx.lose(packet, DropReason::TtlExpired, place),
+        };
+        match self.routes.link(node, ends.1).filter(|_| ends.1 != here.addr) {
+            Some(link) => self.links.enqueue(link, packet, cx),
+            None => cx.lose(packet, DropReason::NoRoute, place),
         }
     }
 

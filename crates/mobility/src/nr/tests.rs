@@ -1,0 +1,1 @@
+//! The transition table of each role, and the interplay of the roles.
