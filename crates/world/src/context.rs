@@ -93,7 +93,9 @@ impl Context {
         let cause = self.probes.causes.lost(self.now, &self.pool[&packet], (reason, place), cause);
         self.packet_event(PacketStep::Drop, &packet, place, (0, cause));
         if let Some(message) = self.pool[&packet].message() {
-            self.messages.lose(message);
+            if let Some((at, slot)) = self.messages.lose(message, cause) {
+                self.scheduler.push(at.max(self.now), Event::Repetition { slot });
+            }
         }
         let lost = self.pool.discard(packet, reason);
         self.probes.lost(self.now, lost, reason, (place, cause));

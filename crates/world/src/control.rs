@@ -6,7 +6,7 @@
 use crate::context::Context;
 use crate::control::agent::{Agent, SetBy};
 use crate::control::fault::Fault;
-use crate::control::messages::Content;
+use crate::control::messages::{Content, Sent};
 use crate::dataplane::network::{Done, Listener, Network};
 use crate::event::Event;
 use crate::ids::{AgentIndex, CellId, DomainId, HostAtAgent};
@@ -475,11 +475,13 @@ pub struct Outgoing {
     pub size: Bytes,
     /// Its content.
     pub content: Content,
+    /// How often it has been sent before.
+    pub repetition: u32,
 }
 
 /// Makes the packet of a message, and records the message; its number, and the packet.
 fn send(
-    Outgoing { from, addresses, host, size, content }: Outgoing,
+    Outgoing { from, addresses, host, size, content, repetition }: Outgoing,
     cx: &mut Context,
 ) -> (MessageId, PacketId) {
     let (source, destination) = addresses;
@@ -489,7 +491,7 @@ fn send(
         Content::Frame(frame) => (false, true, frame.kind == Management::ProbeRequest),
         Content::PathChange(_) => (true, false, false), // as an option of an acknowledgement it waits where data waits
     };
-    let id = cx.messages.send(content);
+    let id = cx.messages.send(content, Sent { at: cx.now, ends: addresses, repetition });
     let header = IpHeader::new(source, destination, Tos::default());
     let packet = Packet::make(FlowId::CONTROL, header, size, cx.now, id);
     let packet = if is_frame { packet.management(for_all) } else { packet.in_band(in_band) };

@@ -96,6 +96,11 @@ pub enum Event {
         /// Place in the list of notices.
         number: u32,
     },
+    /// A message that was lost is sent again by its transport.
+    Repetition {
+        /// Place in the list of repetitions.
+        slot: u32,
+    },
     /// A message that a fault has delayed sets out.
     Delayed {
         /// Place in the list of delayed messages.

@@ -33,6 +33,8 @@ pub(crate) struct Rules {
     /// Hosts have a numbered bearer: its numbers travel with the SN status transfer, and the source keeps what it forwards
     /// until the handover is over.
     pub numbered: bool,
+    /// The numbers continue at the target; `false`: they begin anew there.
+    pub continues: bool,
     /// How long direct packets wait without an end marker.
     pub order_wait: OrderWait,
     /// The node through which packets are forwarded; `None`: they go to the target.

@@ -117,7 +117,9 @@ impl Context {
         let host = env.host;
         if env.rules.numbered {
             env.out.push(Action::FreezeBearer { host });
-            env.out.push(Action::ReportBearer { host });
+            if env.rules.continues {
+                env.out.push(Action::ReportBearer { host });
+            }
         } else if env.rules.forwarding == Forwarding::Lossless {
             if env.rules.carry_marking_state {
                 env.out.push(Action::ReportMarking { host });

@@ -147,6 +147,7 @@ impl Params {
             conditional: self.conditional.clone(),
             validity: VALIDITY,
             numbered: false,
+            continues: false,
             order_wait: OrderWait::LastForwarded,
             relay: None,
             core_prepares: false,

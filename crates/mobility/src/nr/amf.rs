@@ -90,7 +90,9 @@ impl Amf {
         let handover = self.handover(host, id);
         match (kind, handover) {
             (Kind::ServiceRequest, _) => {
-                self.handovers.remove(&host);
+                if self.handovers.get(&host).is_some_and(|handover| handover.id < id) {
+                    self.handovers.remove(&host);
+                }
                 let request = Request { from, id, base_station: from, asks: Asks::Service };
                 self.requested(host, request, now, out);
             }
@@ -109,7 +111,9 @@ impl Amf {
             (Kind::NgHandoverRequestAcknowledge, Some(Handover { source, target, .. })) if from == target => {
                 send(self.smf, Kind::UpdateRequest { step: Step::Forward { source, target } }, out);
             }
-            (Kind::HandoverFailure, Some(Handover { source, target, .. })) if from == target => {
+            (Kind::HandoverFailure, Some(Handover { source, target, commanded: false, .. }))
+                if from == target =>
+            {
                 self.handovers.remove(&host);
                 send(source, Kind::NgHandoverPreparationFailure { target }, out);
             }

@@ -225,7 +225,18 @@ impl GNodeB {
         let context = Context::expecting((host, id), known, (source, plan), now, (&self.rules, &mut sender));
         let due = Some((now + self.params.admission, Due::Admit));
         self.hosts.insert(host, Host { due, ..Host::new(context) });
+        self.begin_numbers(host, now, out);
         self.on_timer(now, out);
+    }
+
+    /// The numbers of a bearer that do not continue begin here.
+    fn begin_numbers(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        if !self.rules.continues {
+            self.with(host, now, out, |known, env| {
+                known.adopt(Counts::default(), env);
+                true
+            });
+        }
     }
 
     /// The host is here, or its bearers continue here.

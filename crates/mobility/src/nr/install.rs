@@ -13,7 +13,7 @@ impl Protocol for Params {
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         Params::check(self).map_err(|(field, message)| Refusal::at(field, message))?;
         let overheads =
-            [("tunnel_overhead", self.tunnel_overhead), ("forwarding_overhead", self.forwarding_overhead)];
+            [("tunnel_overhead", self.tunnel_overhead), ("forwarding_overhead", self.forwarding_overhead())];
         if let Some((part, overhead)) =
             overheads.iter().find(|(_, overhead)| *overhead > Bytes(u64::from(u16::MAX)))
         {
@@ -53,7 +53,8 @@ impl Protocol for Params {
             installed.place(address, UserEquipment::new(address, self));
         }
         installed.tunnel_overhead = Some(self.tunnel_overhead);
-        installed.forwarding_overhead = Some(self.forwarding_overhead);
+        installed.forwarding_overhead = Some(self.forwarding_overhead());
+        installed.bearers = Some(self.bearer.values());
         installed.discards_unknown = true;
         installed.delivers_to_self = true;
         installed

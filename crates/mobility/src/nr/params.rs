@@ -1,8 +1,9 @@
 //! Parameters of NR handover.
 
 use super::timers::{Timers, Times};
+use crate::bearer_params::RlcMode;
 use crate::cellular::{self, Cancelled, Conditional, OrderWait, PathSwitch, Rules};
-use crate::{Domain, EventA3};
+use crate::{BearerParams, Domain, EventA3};
 use roamlab_engine::{Bytes, Duration, DurationLaw, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,8 +44,8 @@ pub struct Params {
     /// Without an end marker direct packets wait this long after the first of them. ASSUMPTION: an implementation's
     /// value, 100 ms to 500 ms. Default 100 ms.
     pub guard: Duration,
-    /// The host reports received packets to its new base station (statusReportRequired, TS 38.323 §5.4.1). Default true.
-    pub status_report: bool,
+    /// The radio bearer of each host.
+    pub bearer: BearerParams,
     /// Time that the session management function takes to switch a path, in addition to the messages. Default 0 s.
     pub path_switch: DurationLaw,
     /// From the notice of a handover over N2 until the AMF releases the source, and the indirect tunnel ends; 300 ms in
@@ -60,9 +61,10 @@ pub struct Params {
     /// Bytes that a tunnel between user plane function and base station adds: UDP, IPv4, GTP-U with the PDU session
     /// container. Default 44 B.
     pub tunnel_overhead: Bytes,
-    /// Bytes that a tunnel for forwarded packets adds: UDP, IPv4, GTP-U with the PDCP number, 44 B for one of 12 bits and
-    /// 48 B for one of 18 (TS 38.300 §9.2.3.2.3). Default 44 B.
-    pub forwarding_overhead: Bytes,
+    /// Bytes that a tunnel for forwarded packets adds: UDP, IPv4, GTP-U with the PDCP number (TS 38.300 §9.2.3.2.3).
+    /// DEVIATION: those without a number have the same. Absent: 44 B for a number of 12 bits, 48 B for one of 18.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forwarding_overhead: Option<Bytes>,
     /// Packets that a base station holds for one host; 16384 in srsRAN. Default 16384 pkt.
     pub buffer_limit: Packets,
     /// The event that hosts report. Default as srsRAN: offset 3 dB, time to trigger 100 ms, each 1024 ms.
@@ -164,14 +166,14 @@ impl Default for Params {
             admission_limit: None,
             end_markers: 1,
             guard: Duration::from_millis(100),
-            status_report: true,
+            bearer: BearerParams::default(),
             path_switch: DurationLaw::default(),
             release_after: Duration::from_millis(300),
             sctp: Sctp::Rfc,
             signalling_size: None,
             sizes: Containers::default(),
             tunnel_overhead: Bytes(44),
-            forwarding_overhead: Bytes(44),
+            forwarding_overhead: None,
             buffer_limit: Packets(16_384),
             measurement: EventA3 {
                 offset_db: 3.0,
@@ -210,6 +212,7 @@ impl Params {
             conditional: self.conditional.clone(),
             validity: self.timers.candidate,
             numbered: true,
+            continues: self.continues(),
             order_wait: OrderWait::FirstDirect,
             relay,
             core_prepares: self.procedure == Procedure::N2,
@@ -219,12 +222,29 @@ impl Params {
         }
     }
 
+    /// Bytes that a tunnel for forwarded packets adds.
+    pub(super) fn forwarding_overhead(&self) -> Bytes {
+        let of_number = if self.bearer.sn_bits == 12 { Bytes(44) } else { Bytes(48) };
+        self.forwarding_overhead.unwrap_or(of_number)
+    }
+
+    /// The numbers of a bearer continue at the next base station (TS 38.323 §5.1.2): RLC confirms packets.
+    pub(super) fn continues(&self) -> bool {
+        self.bearer.values().rlc == RlcMode::Am
+    }
+
+    /// The host reports received packets to its new base station.
+    pub(super) fn reports(&self) -> bool {
+        self.bearer.status_report && self.continues()
+    }
+
     /// Refuses what cannot run.
     ///
     /// # Errors
     /// The field, and what was expected and what to write.
     pub fn check(&self) -> Result<(), (String, String)> {
         self.timers.check(self.nonstandard)?;
+        self.bearer.check().map_err(|(field, message)| (format!("bearer.{field}"), message))?;
         if self.forwarding == Forwarding::Indirect && self.procedure == Procedure::Xn {
             let message = "the user plane function forwards in handovers over N2 alone: write \"direct\", or \
                            `procedure = \"n2\"`";

@@ -202,7 +202,7 @@ impl UserEquipment {
 
     /// Packets that the host has received need not be sent to it again.
     fn report_status(&self, base_station: Addr, out: &mut Vec<Action>) {
-        if self.params.status_report {
+        if self.params.reports() {
             out.push(Action::ReportReceived { to: base_station });
         }
     }

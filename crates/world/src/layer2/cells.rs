@@ -183,6 +183,11 @@ impl Cells {
         self.at(host).map_or(CauseId::NONE, |mobile| mobile.moved).or(|| CauseId::START)
     }
 
+    /// True if a host is in a cell, whether it hears it or not.
+    pub fn has(&self, host: NodeId, cell: CellId) -> bool {
+        self.host(host).is_some_and(|mobile| mobile.attachments.contains(&cell))
+    }
+
     /// The cell that a host has entered last, if it is in any.
     pub fn newest_cell(&self, host: Addr) -> Option<CellId> {
         self.at(host)?.newest_cell()

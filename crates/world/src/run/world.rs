@@ -231,6 +231,7 @@ impl World {
             Event::Entry { node } => agents.commanded_entry(node, network, cx),
             Event::Roaming { node } => self.wlan().wake(node),
             Event::Measurement { node } => agents.measure(node, network, cx),
+            Event::Repetition { slot } => agents.repeat(slot, network, cx),
             Event::Delayed { slot } => agents.release_delayed(slot, network, cx),
             Event::Prediction { number } => self.events -= u64::from(!agents.predict(number, network, cx)),
         }

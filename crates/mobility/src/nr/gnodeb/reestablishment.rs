@@ -20,7 +20,10 @@ impl GNodeB {
     ) {
         let mut continues = false;
         self.with(host, now, out, |known, env| {
-            continues = known.context.id >= id && known.context.is_active();
+            // A host that has been at the target of a handover from here has its context there.
+            let was_there =
+                matches!(known.context.state, State::Executing { target, .. } if target == previous);
+            continues = known.context.id >= id && known.context.is_active() && !was_there;
             if continues {
                 known.context.abandon(env);
                 known.resuming = Some(Resuming { id, reconfigured: false });
@@ -88,6 +91,7 @@ impl GNodeB {
         let context = Context::expecting((host, id), known, from, now, (&self.rules, &mut sender));
         let resuming = Some(Resuming { id: ue, reconfigured: false });
         self.hosts.insert(host, Host { resuming, ..Host::new(context) });
+        self.begin_numbers(host, now, out);
         self.send(host, (host, ue), Kind::Reestablishment, out);
         self.send(host, (source, id), Kind::AddressIndication, out);
     }

@@ -31,6 +31,7 @@ crate::transitions! {
     "executing" | "xn-ue-context-release" | "the same, the end marker has passed, or nothing is forwarded" | "no route, end bearer" | "none";
     "serving, executing, leaving" | "ng-ue-context-release-command" | "not older, the host has gone" | "no route, end bearer, ng-ue-context-release-complete" | "none";
     "prepared" | "ng-ue-context-release-command" | "not older" | "no route, end bearer, ng-ue-context-release-complete" | "none";
+    "preparing, conditional" | "ng-ue-context-release-command" | "newer, the host has gone" | "no route, end bearer, ng-ue-context-release-complete" | "none";
     "any" | "ng-ue-context-release-command" | "of another handover, or the host is present" | "ng-ue-context-release-complete" | "same";
     "any" | "xn-handover-request, ng-handover-request" | "newer, admitted; at once" | "gtpu-end-marker, no route, end bearer, start buffering, route to buffer, route to reorder queue, xn-handover-request-acknowledge" | "prepared";
     "any" | "xn-handover-request, ng-handover-request" | "newer, not admitted" | "xn-handover-preparation-failure, ng-handover-failure" | "same";
@@ -44,7 +45,7 @@ crate::transitions! {
     "prepared, leaving" | "time" | "joining timer; forwarding hold" | "no route, end bearer, rrc-no-context" | "none";
     "serving" | "time" | "the host is long gone" | "no route, end bearer, ng-ue-context-release-request" | "none";
     "any" | "gtpu-end-marker" | "continues to the target behind what was forwarded; of the source: direct packets follow" | "gtpu-end-marker, no route, release reorder queue, route, route to buffer" | "same";
-    "leaving" | "gtpu-end-marker" | "the same, the last" | "gtpu-end-marker, no route, end bearer" | "none";
+    "leaving" | "gtpu-end-marker" | "the same, the last" | "gtpu-end-marker, no route, end bearer" | "none, retrieving";
     "any" | "packet" | "the first direct one: the guard begins" | "route, route to buffer, route to reorder queue" | "same";
     "any" | "time" | "guard over" | "no route, release reorder queue, route, route to buffer, gtpu-end-marker" | "same";
     "any" | "ng-path-switch-request-acknowledge" | "to the source" | "xn-ue-context-release" | "same";
@@ -54,12 +55,12 @@ crate::transitions! {
     "preparing, executing, conditional" | "rrc-reestablishment-request" | "the same: takes it back" | "xn-handover-cancel, ng-handover-cancel, resume bearer, forward bearer, start buffering, route to buffer, route to reorder queue, rrc-reestablishment" | "serving";
     "prepared" | "rrc-reestablishment-request" | "of a host that is expected" | "rrc-reestablishment" | "same";
     "none" | "rrc-reestablishment-request" | "of a present host that another base station has" | "xn-retrieve-ue-context-request" | "retrieving";
-    "leaving, retrieving" | "rrc-reestablishment-request" | "the same" | "xn-retrieve-ue-context-request" | "same";
+    "leaving, executing, retrieving" | "rrc-reestablishment-request" | "the same" | "xn-retrieve-ue-context-request" | "same";
     "any" | "rrc-reestablishment-request" | "of a present host that nobody has" | "rrc-fallback-setup" | "same";
-    "retrieving, leaving" | "xn-retrieve-ue-context-response" | "of the last request" | "no route, end bearer, gtpu-end-marker, start buffering, route to buffer, route to reorder queue, rrc-reestablishment, xn-u-address-indication" | "prepared";
+    "retrieving, executing, leaving" | "xn-retrieve-ue-context-response" | "of the last request" | "end bearer, gtpu-end-marker, start buffering, route to buffer, route to reorder queue, rrc-reestablishment, xn-u-address-indication" | "prepared";
     "retrieving" | "xn-retrieve-ue-context-response" | "of the last request, the host has gone" | "" | "none";
     "retrieving" | "xn-retrieve-ue-context-failure" | "of the last request" | "rrc-fallback-setup" | "none";
-    "leaving" | "xn-retrieve-ue-context-failure" | "of the last request" | "rrc-fallback-setup" | "same";
+    "leaving, executing" | "xn-retrieve-ue-context-failure" | "of the last request" | "rrc-fallback-setup" | "same";
     "retrieving" | "time" | "T301" | "" | "none";
     "serving" | "xn-retrieve-ue-context-request" | "of a host that has gone" | "xn-retrieve-ue-context-response" | "same";
     "preparing, executing, conditional" | "xn-retrieve-ue-context-request" | "the same: what was prepared is off" | "xn-handover-cancel, resume bearer, forward bearer, route to buffer, xn-retrieve-ue-context-response" | "serving";

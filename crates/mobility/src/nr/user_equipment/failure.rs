@@ -91,7 +91,7 @@ impl UserEquipment {
     /// The bearers continue.
     fn resume(&mut self, base_station: Addr, out: &mut Vec<Action>) {
         self.note(Phase::Reestablished, out);
-        if self.params.status_report {
+        if self.params.reports() {
             // The answer of layer 2 sends the message.
             self.state = State::Connected { base_station, candidates: Candidates::default() };
             self.report_status(base_station, out);
