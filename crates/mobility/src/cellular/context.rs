@@ -49,6 +49,11 @@ pub(crate) enum State {
         until: Time,
         early: bool,
     },
+    /// Source: has commanded, and serves the host until it is at the target.
+    Dual {
+        target: Addr,
+        until: Time,
+    },
     /// Source: the host goes to one of these without a further command.
     Conditional {
         candidates: Vec<Candidate>,
@@ -145,6 +150,11 @@ impl Context {
         !matches!(self.state, State::Leaving { .. })
     }
 
+    /// The source learns from a target that the host has come.
+    pub fn awaits_success(&self) -> bool {
+        matches!(self.state, State::Conditional { .. } | State::Dual { .. })
+    }
+
     /// Asks that the path of the host go to a base station; `release` is notified when it does.
     pub fn switch_path(&mut self, base_station: Addr, release: Option<Addr>, env: &mut Environment<'_>) {
         let path = Path { id: self.id, base_station, release, retry: env.rules.core_retry(env.now) };
@@ -237,6 +247,7 @@ impl Context {
             State::Preparing { until, .. }
             | State::Ready { until, .. }
             | State::Executing { until, .. }
+            | State::Dual { until, .. }
             | State::Conditional { until, .. } => {
                 if until <= env.now {
                     self.source_times_out(env);
@@ -265,6 +276,7 @@ impl Context {
             State::Preparing { until, .. }
             | State::Ready { until, .. }
             | State::Executing { until, .. }
+            | State::Dual { until, .. }
             | State::Conditional { until, .. }
             | State::Leaving { until } => Some(until),
         };

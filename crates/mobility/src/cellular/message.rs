@@ -15,6 +15,15 @@ pub enum Plan {
     SwitchEarly,
     /// The UE comes when it meets the execution condition, or does not come.
     Condition,
+    /// The UE is commanded to come and to stay at the source meanwhile (DAPS, TS 38.300 §9.2.3.2.1).
+    Dual,
+}
+
+impl Plan {
+    /// The source learns from the target that the UE has come.
+    pub(crate) fn reports_success(self) -> bool {
+        matches!(self, Plan::Condition | Plan::Dual)
+    }
 }
 
 /// A message that a block sends. A generation has its own message for each, with its name and size.

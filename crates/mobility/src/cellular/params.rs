@@ -35,6 +35,8 @@ pub(crate) struct Rules {
     pub numbered: bool,
     /// The numbers continue at the target; `false`: they begin anew there.
     pub continues: bool,
+    /// Hosts stay at the source until they are at the target. Needs numbers.
+    pub dual: bool,
     /// How long direct packets wait without an end marker.
     pub order_wait: OrderWait,
     /// The node through which packets are forwarded; `None`: they go to the target.

@@ -28,6 +28,7 @@ impl Context {
             }
             State::Preparing { .. }
             | State::Executing { .. }
+            | State::Dual { .. }
             | State::Conditional { .. }
             | State::Prepared { .. }
             | State::Leaving { .. } => {}
@@ -56,7 +57,8 @@ impl Context {
         self.begin_handover(env);
         let until = env.now + env.rules.timers.reloc_prep;
         self.state = State::Preparing { target, until, early, wanted };
-        let plan = if early { Plan::SwitchEarly } else { Plan::Command };
+        let usual = if env.rules.dual { Plan::Dual } else { Plan::Command };
+        let plan = if early { Plan::SwitchEarly } else { usual };
         env.send(target, self.id, Message::HandoverRequest { plan });
     }
 
@@ -99,7 +101,13 @@ impl Context {
     fn command(&mut self, target: Addr, early: bool, env: &mut Environment<'_>) {
         env.note(Phase::HandoverCommanded);
         env.send(env.host, self.id, Message::HandoverCommand { target });
-        self.hand_over(target, early, env);
+        if env.rules.dual {
+            // The answer of layer 2 begins the forwarding.
+            self.state = State::Dual { target, until: env.now + env.rules.timers.reloc_overall };
+            env.out.push(Action::ReportBearer { host: env.host });
+        } else {
+            self.hand_over(target, early, env);
+        }
     }
 
     /// The host goes to this target: numbers and packets follow.
@@ -180,6 +188,7 @@ impl Context {
                 self.state = State::Leaving { until: env.now + env.rules.timers.forwarding_hold }
             }
             State::Conditional { .. } => self.candidates_time_out(env),
+            State::Dual { .. } => self.withdraw(env),
             State::Serving | State::Prepared { .. } | State::Leaving { .. } => {}
         }
     }
@@ -218,6 +227,10 @@ impl Context {
                 env.send(target, self.id, Message::HandoverCancel);
                 env.out.push(Action::ResumeBearer { host: env.host });
                 self.bearer.keep(env.out);
+            }
+            State::Dual { target, .. } => {
+                env.send(target, self.id, Message::HandoverCancel);
+                env.out.push(Action::ForwardBearer { host: env.host, to: Vec::new(), fresh: false });
             }
             State::Conditional { .. } => return self.cancel_candidates(None, env),
             State::Serving | State::Ready { .. } | State::Prepared { .. } | State::Leaving { .. } => return,
@@ -258,7 +271,9 @@ impl Context {
         match &mut self.state {
             State::Serving | State::Preparing { .. } | State::Ready { .. } => {}
             State::Conditional { until, .. } => *until = forget_at.min(*until),
-            State::Executing { .. } | State::Prepared { .. } | State::Leaving { .. } => return,
+            State::Executing { .. } | State::Dual { .. } | State::Prepared { .. } | State::Leaving { .. } => {
+                return;
+            }
         }
         self.forget_at = Some(forget_at);
         // With numbers layer 2 repeats what is not confirmed: a base station does not notice at once that a host is gone.

@@ -50,7 +50,7 @@ impl Context {
         }
         self.bearer.attach(env.now, env.rules, env.out);
         self.fetch_path(source, env);
-        if plan == Plan::Condition {
+        if plan.reports_success() {
             env.send(source, self.id, Message::HandoverSuccess);
         }
     }
@@ -60,7 +60,7 @@ impl Context {
         let State::Prepared { source, plan, .. } = self.state else { return };
         self.state = State::Serving;
         self.switch_path(env.address, Some(source), env);
-        if plan == Plan::Condition {
+        if plan.reports_success() {
             env.send(source, self.id, Message::HandoverSuccess);
         }
     }
@@ -98,7 +98,7 @@ impl Context {
                 self.cancel_candidates(None, env);
                 self.bearer.attach(env.now, env.rules, env.out);
             }
-            State::Leaving { .. } => {}
+            State::Dual { .. } | State::Leaving { .. } => {}
         }
     }
 }

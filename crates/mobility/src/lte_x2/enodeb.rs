@@ -279,7 +279,7 @@ impl Role for ENodeB {
             Some(State::Serving) => StateName::Serving,
             Some(State::Preparing { .. }) => StateName::Preparing,
             Some(State::Ready { .. }) => StateName::Ready,
-            Some(State::Executing { .. }) => StateName::Executing,
+            Some(State::Executing { .. } | State::Dual { .. }) => StateName::Executing,
             Some(State::Conditional { .. }) => StateName::Conditional,
             Some(State::Prepared { .. }) => StateName::Prepared,
             Some(State::Leaving { .. }) => StateName::Leaving,

@@ -148,6 +148,7 @@ impl Params {
             validity: VALIDITY,
             numbered: false,
             continues: false,
+            dual: false,
             order_wait: OrderWait::LastForwarded,
             relay: None,
             core_prepares: false,

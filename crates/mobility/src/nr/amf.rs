@@ -68,7 +68,7 @@ impl Amf {
     }
 
     fn requested(&mut self, host: Addr, request: Request, now: Time, out: &mut Vec<Action>) {
-        let out = &mut Outbox { out, amf: self.smf, by_core: false };
+        let out = &mut Outbox { out, amf: self.smf, by_core: false, dual: false };
         self.paths.requested(host, request, now, (&self.rules, out));
     }
 
@@ -145,7 +145,7 @@ impl Amf {
     /// The SMF has answered.
     fn updated(&mut self, host: Addr, (id, step): (Identification, Step), now: Time, out: &mut Vec<Action>) {
         if let Step::Switch { .. } = step {
-            let out = &mut Outbox { out, amf: self.smf, by_core: false };
+            let out = &mut Outbox { out, amf: self.smf, by_core: false, dual: false };
             self.paths.modified(host, id, now, (&self.rules, out));
             return;
         }

@@ -13,6 +13,7 @@ use roamlab_engine::Time;
 use roamlab_packet::{Addr, Counts, Received};
 use std::collections::{BTreeMap, BTreeSet};
 
+mod copies;
 mod reestablishment;
 mod table;
 
@@ -46,6 +47,16 @@ struct Host {
     numbers_by: Option<Time>,
     /// The host continues its connection here.
     resuming: Option<Resuming>,
+    /// The target has reported that the host has come.
+    succeeded: bool,
+    /// The host is still at its source, too.
+    dual: bool,
+    /// Who was told from which number on it gets copies.
+    told: BTreeSet<Addr>,
+    /// When candidates are told again which packets need not be sent.
+    status_at: Option<Time>,
+    /// The target has the path too, and has to get the numbers first.
+    released: Option<Addr>,
     /// Another base station has got the context, with this handover.
     retrieved: Option<(Addr, Identification)>,
 }
@@ -83,8 +94,20 @@ struct Retrieval {
 
 impl Host {
     fn new(context: Context) -> Host {
-        let (numbered, marked) = (false, false);
-        Host { context, numbered, marked, due: None, numbers_by: None, resuming: None, retrieved: None }
+        Host {
+            context,
+            numbered: false,
+            marked: false,
+            due: None,
+            numbers_by: None,
+            resuming: None,
+            succeeded: false,
+            dual: false,
+            told: BTreeSet::new(),
+            status_at: None,
+            released: None,
+            retrieved: None,
+        }
     }
 
     /// The numbers of the bearer are known: packets get further ones.
@@ -124,6 +147,10 @@ impl GNodeB {
         self.params.procedure == Procedure::N2
     }
 
+    fn outbox<'a>(&self, out: &'a mut Vec<Action>) -> Outbox<'a> {
+        Outbox { out, amf: self.amf, by_core: self.by_core(), dual: self.params.daps }
+    }
+
     fn send(&self, host: Addr, (to, id): (Addr, Identification), kind: Kind, out: &mut Vec<Action>) {
         out.push(Message::about(host, id, kind).to(to));
     }
@@ -140,7 +167,9 @@ impl GNodeB {
         let Some(known) = self.hosts.get_mut(&host) else { return };
         let present = self.present.contains(&host);
         let (address, core, rules) = (self.address, self.amf, &self.rules);
-        let out = &mut Outbox { out, amf: core, by_core };
+        // A host that has come to the target is not taken back, even if it has not left yet.
+        let present = present && !known.succeeded;
+        let out = &mut Outbox { out, amf: core, by_core, dual: self.params.daps };
         if !react(known, &mut Environment { address, core, rules, host, present, now, out }) {
             self.hosts.remove(&host);
         }
@@ -164,6 +193,9 @@ impl GNodeB {
             Kind::ReconfigurationComplete { received } if self.present.contains(&host) => {
                 self.completed(about, received.as_ref(), now, out);
             }
+            Kind::ConditionalComplete | Kind::FailureInformation | Kind::EarlyStatusTransfer { .. } => {
+                self.on_copies(about, &kind, now, out);
+            }
             Kind::MeasurementReport { .. } | Kind::ReestablishmentComplete
                 if self.present.contains(&host) && !self.hosts.contains_key(&host) =>
             {
@@ -175,6 +207,9 @@ impl GNodeB {
                 self.retrieved(about, kind == Kind::RetrieveContextResponse, now, out);
             }
             Kind::ContextReleaseCommand => self.release_commanded(about, now, out),
+            Kind::SnStatusTransfer { counts } | Kind::DownlinkStatusTransfer { counts } => {
+                self.numbers_known(about, counts, now, out);
+            }
             _ => self.with(host, now, out, |known, env| on_message(known, (from, id), &kind, env)),
         }
     }
@@ -185,7 +220,7 @@ impl GNodeB {
         if !self.present.contains(&host) || known.is_some_and(|known| id <= known.context.id) {
             return;
         }
-        let sender = &mut Outbox { out, amf: self.amf, by_core: self.by_core() };
+        let sender = &mut self.outbox(out);
         if let Some(known) = known {
             known.context.bearer.end(sender);
         }
@@ -221,10 +256,11 @@ impl GNodeB {
             return self.send(host, (asks, id), kind, out);
         }
         self.retrievals.remove(&host);
-        let mut sender = Outbox { out, amf: self.amf, by_core: self.by_core() };
+        let mut sender = self.outbox(out);
         let context = Context::expecting((host, id), known, (source, plan), now, (&self.rules, &mut sender));
         let due = Some((now + self.params.admission, Due::Admit));
-        self.hosts.insert(host, Host { due, ..Host::new(context) });
+        let dual = plan == Plan::Dual;
+        self.hosts.insert(host, Host { due, dual, ..Host::new(context) });
         self.begin_numbers(host, now, out);
         self.on_timer(now, out);
     }
@@ -236,6 +272,28 @@ impl GNodeB {
                 known.adopt(Counts::default(), env);
                 true
             });
+        }
+    }
+
+    /// The numbers of a host's bearer have come. A host that is still at its source may leave it.
+    fn numbers_known(
+        &mut self,
+        (host, id): (Addr, Identification),
+        counts: Counts,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        let mut leaves_source = false;
+        self.with(host, now, out, |known, env| {
+            let expected = matches!(known.context.state, State::Prepared { .. } | State::Serving);
+            if id == known.context.id && expected {
+                known.adopt(counts, env);
+                leaves_source = env.present && std::mem::take(&mut known.dual);
+            }
+            true
+        });
+        if leaves_source {
+            self.send(host, (host, id), Kind::SourceRelease, out);
         }
     }
 
@@ -296,10 +354,7 @@ impl GNodeB {
                 });
             }
             L2Trigger::BearerReported { host, state } => {
-                self.with(host, now, out, |known, env| {
-                    known.context.bearer_reported(state, env);
-                    true
-                });
+                self.bearer_reported(host, state, now, out);
             }
             L2Trigger::RetransmissionLimit { host } => self.link_failed(host, now, out),
             _ => {}
@@ -332,6 +387,7 @@ impl GNodeB {
             self.hosts.iter().filter(|(_, known)| due(known)).map(|(&host, _)| host).collect();
         for host in hosts {
             self.next_step(host, now, out);
+            self.refresh_status(host, now, out);
             self.begin_anew(host, now, out);
             let was =
                 |all: &BTreeMap<Addr, Host>| all.get(&host).map(|known| (known.context.id, known.name()));
@@ -376,7 +432,8 @@ impl GNodeB {
                 });
             }
             Due::Command(target) => {
-                self.send(host, (host, id), Kind::Reconfiguration { target }, out);
+                let dual = self.params.daps;
+                self.send(host, (host, id), Kind::Reconfiguration { target, dual }, out);
             }
         }
     }
@@ -389,11 +446,16 @@ impl GNodeB {
         }
         known.numbered = true;
         let id = known.context.id;
+        let leaves_source = std::mem::take(&mut known.dual);
         let by_core = self.params.procedure == Procedure::N2;
-        known.context.bearer.begin_anew(&mut Outbox { out, amf: self.amf, by_core });
+        let mut sender = Outbox { out, amf: self.amf, by_core, dual: self.params.daps };
+        known.context.bearer.begin_anew(&mut sender);
         out.push(Action::AdoptBearer { host, counts: Counts::default() });
         out.push(Action::Note { host, phase: Phase::FullyConfigured });
         self.send(host, (host, id), Kind::FullConfiguration, out);
+        if leaves_source {
+            self.send(host, (host, id), Kind::SourceRelease, out);
+        }
     }
 
     /// The target has acknowledged.
@@ -452,16 +514,13 @@ fn on_message(
         Kind::MeasurementReport { target } if env.present => context.reported(target, env),
         Kind::HandoverPreparationFailure if current => context.target_refuses(from, env),
         Kind::NgHandoverPreparationFailure { target } if current => context.target_refuses(target, env),
-        Kind::SnStatusTransfer { counts } | Kind::DownlinkStatusTransfer { counts } if current => {
-            if matches!(context.state, State::Prepared { .. } | State::Serving) {
-                known.adopt(counts, env);
-            }
-        }
-        Kind::HandoverSuccess if current => {
-            known.marked = false;
-            context.succeeded(from, env);
-        }
+        Kind::HandoverSuccess if current => known.succeed(from, env),
         Kind::HandoverCancel if current => return context.cancelled(from, env),
+        Kind::ContextRelease if current && context.awaits_success() => {
+            // The success was lost: the numbers go first.
+            known.released = Some(from);
+            known.succeed(from, env);
+        }
         Kind::ContextRelease if id >= context.id && !env.present => {
             let stays = context.released(from, env);
             if known.marked {
@@ -497,6 +556,7 @@ impl Host {
             State::Serving | State::Ready { .. } => StateName::Serving,
             State::Preparing { .. } => StateName::Preparing,
             State::Executing { .. } => StateName::Executing,
+            State::Dual { .. } => StateName::Dual,
             State::Conditional { .. } => StateName::Conditional,
             State::Prepared { .. } => StateName::Prepared,
             State::Leaving { .. } => StateName::Leaving,
@@ -505,7 +565,8 @@ impl Host {
 
     fn deadlines(&self, each: &mut dyn FnMut(Time)) {
         self.context.deadlines(each);
-        [self.due.map(|(at, _)| at), self.numbers_by].into_iter().flatten().for_each(each);
+        let due = self.due.map(|(at, _)| at);
+        [due, self.numbers_by, self.status_at].into_iter().flatten().for_each(each);
     }
 }
 

@@ -31,6 +31,8 @@ crate::messages! {
     Reconfiguration {
         /// Where to go.
         target: Addr,
+        /// It stays at the source until it is released from there (DAPS).
+        dual: bool,
     } "rrc-reconfiguration" size reconfiguration = 310;
     /// Source → UE (RRCReconfiguration with conditionalReconfiguration): go to the first of these that meets the execution
     /// condition. It takes the place of one before.
@@ -38,6 +40,12 @@ crate::messages! {
         /// The targets that are prepared.
         candidates: Vec<Addr>,
     } "rrc-conditional-reconfiguration" size conditional_reconfiguration = 310;
+    /// UE → source: it has the candidates.
+    ConditionalComplete "rrc-conditional-reconfiguration-complete" size conditional_complete = 12;
+    /// Target → UE (RRCReconfiguration with daps-SourceRelease): leave the source.
+    SourceRelease "rrc-source-release" size source_release = 30;
+    /// UE → source: the target was not reached, and it goes on here (DAPS).
+    FailureInformation "rrc-failure-information" size failure_information = 14;
     /// UE → base station: it is here, and its bearers continue.
     ReconfigurationComplete {
         /// The PDCP status report of the bearer, which rides with it; `None`: it does not report.
@@ -75,6 +83,13 @@ crate::messages! {
         /// The numbers.
         counts: Counts,
     } "xn-sn-status-transfer" size sn_status_transfer = 88;
+    /// Source → target that gets copies of packets before the UE comes: from which number on, or which need not be sent.
+    EarlyStatusTransfer {
+        /// The number of the first one.
+        count: u32,
+        /// Those below it need not be sent (DISCARD DL COUNT).
+        discard: bool,
+    } "xn-early-status-transfer" size early_status_transfer = 84;
     /// Target → source: the UE is here.
     HandoverSuccess "xn-handover-success" size handover_success = 84;
     /// Source → target: forget the preparation.
@@ -226,6 +241,9 @@ impl Kind {
             | Kind::MeasurementReport { .. }
             | Kind::Reconfiguration { .. }
             | Kind::ConditionalReconfiguration { .. }
+            | Kind::ConditionalComplete
+            | Kind::SourceRelease
+            | Kind::FailureInformation
             | Kind::ReconfigurationComplete { .. }
             | Kind::FullConfiguration
             | Kind::Reestablishment

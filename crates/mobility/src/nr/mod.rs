@@ -136,7 +136,7 @@ pub use crate::cellular::{Conditional, Plan};
 pub use amf::Amf;
 pub use gnodeb::GNodeB;
 pub use message::{Kind, Step};
-pub use params::{Containers, ForwardFrom, Forwarding, Params, Procedure, Sctp};
+pub use params::{CandidateForwarding, Containers, ForwardFrom, Forwarding, Params, Procedure, Sctp};
 pub use phase::Phase;
 pub use smf::Smf;
 pub use timers::{Interruption, Timers, Times};

@@ -12,6 +12,8 @@ pub(super) struct Outbox<'a> {
     pub amf: Addr,
     /// The AMF passes messages of handovers on.
     pub by_core: bool,
+    /// Hosts stay at the source until they are at the target.
+    pub dual: bool,
 }
 
 impl Out for Outbox<'_> {
@@ -27,7 +29,7 @@ impl Out for Outbox<'_> {
                 (self.amf, Kind::HandoverRequired { target: to })
             }
             Block::HandoverRequest { plan } => (to, Kind::HandoverRequest { plan }),
-            Block::HandoverCommand { target } => (to, Kind::Reconfiguration { target }),
+            Block::HandoverCommand { target } => (to, Kind::Reconfiguration { target, dual: self.dual }),
             Block::ConditionalReconfiguration { candidates } => {
                 (to, Kind::ConditionalReconfiguration { candidates })
             }

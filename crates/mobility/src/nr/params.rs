@@ -73,6 +73,17 @@ pub struct Params {
     /// commanded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditional: Option<Conditional>,
+    /// When a source begins to forward to candidates. Default "late".
+    pub candidate_forwarding: CandidateForwarding,
+    /// With early forwarding the source tells candidates this often which packets need not be sent any more. ASSUMPTION: the
+    /// standard leaves it open. Default 100 ms.
+    pub early_status_interval: Duration,
+    /// A host whose link has failed, or that has not reached a target, goes once to a candidate that it finds
+    /// (attemptCondReconfig, TS 38.331 §5.3.7.3). Default false.
+    pub attempt_candidate: bool,
+    /// Hosts stay at the source until they are at the target, and the source sends copies (DAPS, TS 38.300 §9.2.3.2.1). Over
+    /// Xn alone. Default false.
+    pub daps: bool,
     /// Timers of the standards and of implementations.
     pub timers: Timers,
     /// Times that the host takes.
@@ -101,6 +112,16 @@ pub enum Forwarding {
     Direct,
     /// From the source through the user plane function to the target; over N2 alone.
     Indirect,
+}
+
+/// When a source of a conditional handover begins to forward (TS 38.300 §9.2.3.4.2).
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CandidateForwarding {
+    /// When a candidate has reported the success of the host.
+    Late,
+    /// When the host has the candidates: copies go to each of them.
+    Early,
 }
 
 /// When the source stops to send to the host and begins to forward (TS 38.300 §9.2.3.2.1: both are possible).
@@ -183,6 +204,10 @@ impl Default for Params {
                 ..EventA3::default()
             },
             conditional: None,
+            candidate_forwarding: CandidateForwarding::Late,
+            early_status_interval: Duration::from_millis(100),
+            attempt_candidate: false,
+            daps: false,
             timers: Timers::default(),
             times: Times::default(),
             nonstandard: false,
@@ -213,6 +238,7 @@ impl Params {
             validity: self.timers.candidate,
             numbered: true,
             continues: self.continues(),
+            dual: self.daps,
             order_wait: OrderWait::FirstDirect,
             relay,
             core_prepares: self.procedure == Procedure::N2,
@@ -254,6 +280,11 @@ impl Params {
             let message = "there is no conditional handover over N2 (TS 38.300 §9.2.3.4.1): write \"xn\"";
             return Err(("procedure".into(), message.into()));
         }
+        self.check_dual()?;
+        if self.early_status_interval == Duration::ZERO {
+            let message = "this time cannot be zero: write for example \"100 ms\"";
+            return Err(("early_status_interval".into(), message.into()));
+        }
         if self.guard == Duration::ZERO {
             return Err(("guard".into(), "this time cannot be zero: write for example \"100 ms\"".into()));
         }
@@ -274,5 +305,31 @@ impl Params {
             let refuse = |(field, message)| (format!("conditional.{field}"), message);
             conditional.check(&self.measurement).map_err(refuse)
         })
+    }
+
+    /// Refuses what cannot run with two cells at one time.
+    fn check_dual(&self) -> Result<(), (String, String)> {
+        if !self.daps {
+            return Ok(());
+        }
+        let refuse = |field: &str, message: &str| Err((field.into(), message.into()));
+        if self.procedure == Procedure::N2 {
+            return refuse("procedure", "DAPS is modelled over Xn: write \"xn\", or `daps = false`");
+        }
+        if self.conditional.is_some() {
+            let message =
+                "DAPS and conditional handover exclude each other (TS 38.300 §9.2.3.2.1): remove one of them";
+            return refuse("daps", message);
+        }
+        if self.forwarding == Forwarding::None {
+            return refuse("forwarding", "DAPS needs copies at the target: write \"direct\"");
+        }
+        if !self.continues() {
+            return refuse(
+                "daps",
+                "DAPS is modelled for bearers whose numbers continue: write `bearer.rlc = \"am\"`",
+            );
+        }
+        Ok(())
     }
 }

@@ -180,6 +180,13 @@ impl Interruption {
     }
 }
 
+impl Times {
+    /// From a command until random access at its target is done.
+    pub(super) fn access(&self) -> Duration {
+        self.rrc_processing + self.interruption.total() + self.random_access
+    }
+}
+
 impl Default for Times {
     fn default() -> Self {
         let ms = Duration::from_millis;

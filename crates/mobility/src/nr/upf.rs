@@ -37,7 +37,7 @@ impl Upf {
         match step {
             Step::Prepare => {}
             Step::Switch { base_station } => {
-                let out = &mut Outbox { out, amf: base_station, by_core: false };
+                let out = &mut Outbox { out, amf: base_station, by_core: false, dual: false };
                 return self.paths.switch(host, base_station, id, out);
             }
             Step::Forward { source, target } => {

@@ -14,7 +14,7 @@ use roamlab_packet::{Addr, Received};
 mod failure;
 
 crate::transitions! {
-    UserEquipment, "state": Idle "idle", Requesting "requesting", Connected "connected", Syncing "syncing", Confirming "confirming", Searching "searching", Reestablishing "re-establishing", Resuming "resuming";
+    UserEquipment, "state": Idle "idle", Requesting "requesting", Connected "connected", Syncing "syncing", Dual "dual", Confirming "confirming", Searching "searching", Reestablishing "re-establishing", Resuming "resuming";
     "idle, requesting, connected, re-establishing, resuming" | "link up" | "not of a cell that it continues in" | "" | "requesting";
     "requesting" | "time" | "the service request leaves, and again each T300" | "nas-service-request" | "same";
     "requesting" | "rrc-setup" | "of one of the requests" | "re-establish bearers" | "connected";
@@ -23,6 +23,15 @@ crate::transitions! {
     "connected" | "rrc-conditional-reconfiguration" | "not older, with other candidates" | "measure" | "same";
     "connected" | "neighbour better" | "a candidate meets the execution condition; starts T304" | "re-establish bearers, enter" | "syncing";
     "connected" | "rrc-reconfiguration" | "newer; starts T304" | "re-establish bearers, enter" | "syncing";
+    "connected" | "rrc-reconfiguration" | "newer, and it stays here too; starts T304" | "enter too" | "dual";
+    "connected" | "rrc-conditional-reconfiguration" | "not older" | "rrc-conditional-reconfiguration-complete" | "same";
+    "dual" | "link up" | "random access is done, stops T304" | "use uplink, report received" | "confirming";
+    "dual" | "link down, radio link failure" | "of the source: T304 decides" | "leave cell" | "same";
+    "dual" | "time" | "T304, the source is there" | "rrc-failure-information" | "connected";
+    "dual" | "time" | "T304, the source is gone; starts T311" | "leave" | "searching";
+    "connected" | "rrc-source-release" | "of its base station" | "leave cell, measure" | "same";
+    "connected" | "link up" | "of a target that it has given up" | "leave cell" | "same";
+    "searching" | "cell found" | "a candidate, once; starts T304" | "re-establish bearers, enter" | "syncing";
     "connected" | "rrc-full-configuration" | "of its base station" | "re-establish bearers" | "same";
     "syncing" | "link up" | "random access is done, stops T304" | "report received" | "confirming";
     "confirming" | "time" | "its first message leaves" | "rrc-reconfiguration-complete, measure" | "connected";
@@ -63,6 +72,12 @@ pub struct UserEquipment {
     t304: Option<Time>,
     /// The report that rides with the next message.
     report: Option<Received>,
+    /// The candidates of its last cell, for one attempt after a failure.
+    stored: Candidates,
+    /// The source that it has not left yet.
+    source: Option<Addr>,
+    /// The target that it has given up.
+    given_up: Option<Addr>,
 }
 
 #[derive(Clone, Debug)]
@@ -85,6 +100,13 @@ enum State {
     Syncing {
         target: Addr,
         t304: Time,
+    },
+    /// Goes to the target and stays at the source (DAPS), if that is `alive`.
+    Dual {
+        source: Addr,
+        target: Addr,
+        t304: Time,
+        alive: bool,
     },
     /// Random access is done, and the first message leaves then.
     Confirming {
@@ -144,6 +166,9 @@ impl UserEquipment {
             previous: address,
             t304: None,
             report: None,
+            stored: Candidates::default(),
+            source: None,
+            given_up: None,
         }
     }
 
@@ -179,19 +204,38 @@ impl UserEquipment {
         match &mut self.state {
             State::Syncing { target, .. } if *target == base_station => {
                 self.state = State::Confirming { base_station, at };
-                self.note(Phase::AccessGranted, out);
-                self.report_status(base_station, out);
+                self.accessed(base_station, out);
+            }
+            State::Dual { target, source, alive, .. } if *target == base_station => {
+                self.source = alive.then_some(*source);
+                self.state = State::Confirming { base_station, at };
+                out.push(Action::UseUplink { base_station });
+                self.accessed(base_station, out);
+            }
+            State::Connected { .. } if self.given_up == Some(base_station) => {
+                self.given_up = None;
+                out.push(Action::LeaveCell { base_station });
             }
             State::Reestablishing { base_station: chosen, at: request, .. } if *chosen == base_station => {
                 *request = Some(at);
             }
-            State::Syncing { .. } | State::Confirming { .. } | State::Searching { .. } => {}
+            State::Syncing { .. }
+            | State::Dual { .. }
+            | State::Confirming { .. }
+            | State::Searching { .. } => {}
             State::Idle { .. }
             | State::Requesting { .. }
             | State::Connected { .. }
             | State::Reestablishing { .. }
             | State::Resuming { .. } => self.request_service(base_station, now, out),
         }
+    }
+
+    /// Random access is done.
+    fn accessed(&mut self, base_station: Addr, out: &mut Vec<Action>) {
+        self.stored = Candidates::default();
+        self.note(Phase::AccessGranted, out);
+        self.report_status(base_station, out);
     }
 
     fn connect(&mut self, base_station: Addr, phase: Phase, out: &mut Vec<Action>) {
@@ -220,23 +264,51 @@ impl UserEquipment {
     }
 
     fn reconfigure(&mut self, new: Candidates, out: &mut Vec<Action>) {
-        let State::Connected { candidates, .. } = &mut self.state else { return };
-        if new.id > self.id && new.id >= candidates.id && *candidates != new {
+        let State::Connected { candidates, base_station } = &mut self.state else { return };
+        if new.id <= self.id || new.id < candidates.id {
+            return;
+        }
+        let base_station = *base_station;
+        if *candidates != new {
             *candidates = new.clone();
             let conditions = self.execution(&new.base_stations).into_iter().collect();
             out.push(Action::Measure { conditions });
         }
+        let complete = Message::about(self.address, new.id, Kind::ConditionalComplete);
+        out.push(complete.to(base_station));
     }
 
     /// Leaves for the target of a handover.
     fn synchronise(&mut self, target: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
+        self.store_candidates();
         self.id = id;
         let t304 = now + self.params.timers.t304;
         self.t304 = Some(t304);
         self.state = State::Syncing { target, t304 };
-        let times = &self.params.times;
-        let after = times.rrc_processing + times.interruption.total() + times.random_access;
+        let after = self.params.times.access();
         out.extend([Action::Reestablish { reset: false }, Action::Enter { base_station: target, after }]);
+    }
+
+    /// Goes to the target of a handover and stays here too.
+    fn synchronise_too(
+        &mut self,
+        (source, target): (Addr, Addr),
+        id: Identification,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        self.id = id;
+        let t304 = now + self.params.timers.t304;
+        self.t304 = Some(t304);
+        self.state = State::Dual { source, target, t304, alive: true };
+        out.push(Action::EnterToo { base_station: target, after: self.params.times.access() });
+    }
+
+    /// Keeps the candidates for an attempt after a failure.
+    fn store_candidates(&mut self) {
+        if let State::Connected { candidates, .. } = &mut self.state {
+            self.stored = std::mem::take(candidates);
+        }
     }
 
     /// A neighbour meets a condition.
@@ -261,7 +333,9 @@ impl UserEquipment {
             self.note(phase, out);
         }
         self.send(base_station, Kind::ReconfigurationComplete { received }, out);
-        self.measure(out);
+        if self.source.is_none() {
+            self.measure(out);
+        }
     }
 
     fn on_message(&mut self, from: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
@@ -297,7 +371,18 @@ impl UserEquipment {
     ) {
         match kind {
             Kind::MeasurementConfiguration => self.measure(out),
-            Kind::Reconfiguration { target } if id > self.id => self.synchronise(target, id, now, out),
+            Kind::Reconfiguration { target, dual: false } if id > self.id => {
+                self.synchronise(target, id, now, out);
+            }
+            Kind::Reconfiguration { target, dual: true } if id > self.id => {
+                self.synchronise_too((from, target), id, now, out);
+            }
+            Kind::SourceRelease => {
+                if let Some(source) = self.source.take() {
+                    out.push(Action::LeaveCell { base_station: source });
+                    self.measure(out);
+                }
+            }
             Kind::ConditionalReconfiguration { candidates: base_stations } => {
                 self.reconfigure(Candidates { id, base_stations }, out);
             }
@@ -320,7 +405,10 @@ impl UserEquipment {
                 out.push(Action::Search);
             }
             State::Requesting { at, .. } if at <= now => self.ask_for_service(now, out),
-            State::Syncing { t304, .. } if t304 <= now => self.search(now, out),
+            State::Syncing { t304, .. } | State::Dual { t304, alive: false, .. } if t304 <= now => {
+                self.search(now, out);
+            }
+            State::Dual { source, target, t304, .. } if t304 <= now => self.stay((source, target), out),
             State::Confirming { base_station, at } if at <= now => self.confirm(base_station, None, out),
             State::Searching { .. } | State::Reestablishing { .. } | State::Resuming { .. } => {
                 self.recover(now, out);
@@ -330,7 +418,7 @@ impl UserEquipment {
     }
 
     fn layer_2(&mut self, trigger: L2Trigger, now: Time, out: &mut Vec<Action>) {
-        match (trigger, &self.state) {
+        match (trigger.clone(), &self.state) {
             (L2Trigger::LinkUp { base_station }, _) => self.link_up(base_station, now, out),
             (L2Trigger::CellFound { base_station }, _) => self.cell_found(base_station, now, out),
             (L2Trigger::Received { packets, .. }, State::Confirming { .. }) => self.report = Some(packets),
@@ -344,6 +432,11 @@ impl UserEquipment {
                 L2Trigger::LinkDown { .. } | L2Trigger::RadioLinkFailure,
                 State::Syncing { .. } | State::Searching { .. } | State::Idle { .. },
             ) => {}
+            (L2Trigger::LinkDown { .. } | L2Trigger::RadioLinkFailure, State::Dual { .. }) => {
+                self.lose_source(&trigger, out);
+            }
+            (L2Trigger::LinkDown { base_station }, State::Connected { base_station: own, .. })
+                if base_station != *own => {}
             (L2Trigger::LinkDown { .. } | L2Trigger::RadioLinkFailure, _) => self.search(now, out),
             (L2Trigger::NeighbourBetter { base_station, condition }, _) => {
                 self.neighbour_better(base_station, condition, now, out);
@@ -366,6 +459,7 @@ impl Role for UserEquipment {
             State::Requesting { .. } => StateName::Requesting,
             State::Connected { .. } => StateName::Connected,
             State::Syncing { .. } => StateName::Syncing,
+            State::Dual { .. } => StateName::Dual,
             State::Confirming { .. } => StateName::Confirming,
             State::Searching { .. } => StateName::Searching,
             State::Reestablishing { .. } => StateName::Reestablishing,
@@ -400,7 +494,7 @@ impl Agent for UserEquipment {
             State::Idle { retry } => [retry, None],
             State::Connected { .. } => [None, None],
             State::Requesting { at, .. } | State::Confirming { at, .. } => [Some(at), None],
-            State::Syncing { t304, .. } => [Some(t304), None],
+            State::Syncing { t304, .. } | State::Dual { t304, .. } => [Some(t304), None],
             State::Searching { t311, step } => match step {
                 Step::Search(at) | Step::Read(_, at) => [Some(t311), Some(at)],
                 Step::Choose => [Some(t311), None],

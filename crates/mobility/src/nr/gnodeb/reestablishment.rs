@@ -4,7 +4,6 @@
 use super::{GNodeB, Host, Resuming, Retrieval};
 use crate::Identification;
 use crate::cellular::{Context, Plan, State};
-use crate::nr::outbox::Outbox;
 use crate::nr::{Action, Kind};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
@@ -86,7 +85,7 @@ impl GNodeB {
             return self.send(host, (host, ue), Kind::FallbackSetup, out);
         }
         let known = self.hosts.get(&host).map(|known| &known.context);
-        let mut sender = Outbox { out, amf: self.amf, by_core: self.by_core() };
+        let mut sender = self.outbox(out);
         let from = (source, Plan::Command);
         let context = Context::expecting((host, id), known, from, now, (&self.rules, &mut sender));
         let resuming = Some(Resuming { id: ue, reconfigured: false });

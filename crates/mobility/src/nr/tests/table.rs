@@ -64,10 +64,15 @@ fn detail(message: &Message) -> String {
     let Message { id, kind, .. } = message;
     let more = match kind {
         Kind::MeasurementReport { target }
-        | Kind::Reconfiguration { target }
         | Kind::HandoverRequired { target }
         | Kind::HandoverCommand { target }
         | Kind::NgHandoverPreparationFailure { target } => format!(": {}", name(*target)),
+        Kind::Reconfiguration { target, dual } => {
+            format!(": {}{}", name(*target), if *dual { ", stay" } else { "" })
+        }
+        Kind::EarlyStatusTransfer { count, discard } => {
+            format!(": {count}{}", if *discard { ", discard" } else { "" })
+        }
         Kind::PathSwitchRequest { base_station } => format!(": {}", name(*base_station)),
         Kind::NgHandoverRequest { source } => format!(": from {}", name(*source)),
         Kind::ReestablishmentRequest { previous } => format!(": from {}", name(*previous)),
@@ -116,7 +121,7 @@ fn connected() -> Vec<(u64, Input)> {
 
 fn user_equipment() -> String {
     let failed = Input::Trigger(L2Trigger::RadioLinkFailure);
-    let command = |millis| hear(HERE, millis, Kind::Reconfiguration { target: THERE });
+    let command = |millis| hear(HERE, millis, Kind::Reconfiguration { target: THERE, dual: false });
     let asked = [(1, up(HERE)), (101, Input::Deadline)];
     let syncing = and(&connected(), &[(900, command(895))]);
     let confirming = and(&syncing, &[(977, up(THERE)), (977, received(THERE))]);
@@ -164,7 +169,11 @@ fn user_equipment() -> String {
         ("measurement configuration", NOW, hear(HERE, 101, Kind::MeasurementConfiguration)),
         ("command 995", NOW, command(995)),
         ("command 895", NOW, command(895)),
-        ("command of another cell", NOW, hear(ELSEWHERE, 995, Kind::Reconfiguration { target: THERE })),
+        (
+            "command of another cell",
+            NOW,
+            hear(ELSEWHERE, 995, Kind::Reconfiguration { target: THERE, dual: false }),
+        ),
         ("full configuration", NOW, hear(THERE, 895, Kind::FullConfiguration)),
         ("no context here", NOW, hear(HERE, 895, Kind::NoContext)),
         ("no context there", NOW, hear(THERE, 895, Kind::NoContext)),
@@ -208,7 +217,7 @@ fn user_equipment_without_a_cell() -> String {
             (960, hear(THERE, 1, Kind::ResumeReconfiguration)),
         ],
     );
-    let syncing = and(&on, &[(900, hear(HERE, 895, Kind::Reconfiguration { target: THERE }))]);
+    let syncing = and(&on, &[(900, hear(HERE, 895, Kind::Reconfiguration { target: THERE, dual: false }))]);
     let states: [Setup<'_, Message>; 3] =
         [("connected", &on), ("commanded", &syncing), ("bearers are to continue", &resuming)];
     let inputs = [
@@ -245,7 +254,7 @@ fn conditional_user_equipment() -> String {
         ("candidates 895: both", NOW, candidates(895, &[THERE, ELSEWHERE])),
         ("candidates 800: late", NOW, candidates(800, &[ELSEWHERE])),
         ("candidates 990: none", NOW, candidates(990, &[])),
-        ("command 995: there", NOW, hear(HERE, 995, Kind::Reconfiguration { target: THERE })),
+        ("command 995: there", NOW, hear(HERE, 995, Kind::Reconfiguration { target: THERE, dual: false })),
         ("link up at third", NOW, up(ELSEWHERE)),
     ];
     table(&UserEquipment::new(HOST, &conditional()).into(), &states, &inputs)

@@ -1,6 +1,7 @@
 //! Failures: search of a cell, re-establishment, or a new connection (TS 38.331 §5.3.7).
 
 use super::{Action, Candidates, Identification, Kind, Phase, State, Step, UserEquipment};
+use crate::L2Trigger;
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
@@ -8,7 +9,8 @@ impl UserEquipment {
     /// The link has failed: another cell, the old one or none.
     pub(super) fn search(&mut self, now: Time, out: &mut Vec<Action>) {
         self.note(Phase::LinkFailed, out);
-        self.t304 = None;
+        self.store_candidates();
+        (self.t304, self.source, self.given_up) = (None, None, None);
         out.push(Action::Leave);
         if matches!(self.state, State::Requesting { .. }) {
             self.give_up(out);
@@ -18,6 +20,24 @@ impl UserEquipment {
         self.state = State::Searching { t311, step: Step::Search(at) };
         if at == now {
             self.recover(now, out);
+        }
+    }
+
+    /// The target was not reached, and the source is there still (TS 38.331 §5.3.5.8.3).
+    pub(super) fn stay(&mut self, (source, target): (Addr, Addr), out: &mut Vec<Action>) {
+        self.note(Phase::HandoverCancelled, out);
+        (self.t304, self.given_up) = (None, Some(target));
+        self.state = State::Connected { base_station: source, candidates: Candidates::default() };
+        self.send(source, Kind::FailureInformation, out);
+    }
+
+    /// The source has failed before the target was reached: only T304 decides (TS 38.331 §5.3.10.3).
+    pub(super) fn lose_source(&mut self, trigger: &L2Trigger, out: &mut Vec<Action>) {
+        let State::Dual { source, alive, .. } = &mut self.state else { return };
+        let source = *source;
+        let is_source = trigger.base_station().is_none_or(|base_station| base_station == source);
+        if is_source && std::mem::take(alive) && matches!(trigger, L2Trigger::RadioLinkFailure) {
+            out.push(Action::LeaveCell { base_station: source });
         }
     }
 
@@ -34,6 +54,13 @@ impl UserEquipment {
                 *retry = Some(now + self.params.timers.t311);
                 let after = self.entry();
                 out.push(Action::Enter { base_station, after });
+            }
+            State::Searching { .. }
+                if self.params.attempt_candidate && self.stored.base_stations.contains(&base_station) =>
+            {
+                let Candidates { id, .. } = std::mem::take(&mut self.stored);
+                self.note(Phase::HandoverExecuted, out);
+                self.synchronise(base_station, id.max(self.id), now, out);
             }
             State::Searching { step, .. } => {
                 *step = Step::Read(base_station, now + self.params.times.system_information);
