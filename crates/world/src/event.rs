@@ -81,6 +81,15 @@ pub enum Event {
         /// Which base station.
         node: NodeId,
     },
+    /// A timer of a numbered radio bearer may have expired.
+    Bearer {
+        /// The base station, or the host itself.
+        node: NodeId,
+        /// The host.
+        host: NodeId,
+        /// What arrives at the same time has arrived.
+        last: bool,
+    },
     /// A base station is notified of a coming handover.
     Prediction {
         /// Place in the list of predictions.

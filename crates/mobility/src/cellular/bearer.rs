@@ -121,9 +121,6 @@ impl Bearer {
         if self.outlet == Outlet::Air {
             return;
         }
-        if matches!(self.outlet, Outlet::Tunnel(_)) && rules.numbered {
-            out.push(Action::ForwardBearer { host: self.host, to: Vec::new(), fresh: false });
-        }
         self.outlet = Outlet::Air;
         out.push(Action::Release { host: self.host, via: Via::Air, mark: None });
         self.restart_wait(now, rules);
@@ -145,20 +142,16 @@ impl Bearer {
             out.push(Action::StartBuffering { host: self.host });
         }
         self.outlet = Outlet::Tunnel(target);
-        if rules.numbered {
-            out.push(Action::ForwardBearer { host: self.host, to: vec![target], fresh: true });
-        } else {
-            out.push(Action::Release { host: self.host, via: Via::Tunnel(target), mark: rules.mark });
-        }
+        out.push(Action::Release { host: self.host, via: Via::Tunnel(target), mark: rules.mark });
         self.restart_wait(now, rules);
         self.set_routes(out);
     }
 
-    /// Packets that were forwarded wait here again, for the host.
+    /// No more packets go to a target: they wait here again, for the host.
     pub fn keep(&mut self, out: &mut dyn Out) {
         if let Outlet::Tunnel(_) = self.outlet {
             self.outlet = Outlet::Hold;
-            out.push(Action::ForwardBearer { host: self.host, to: Vec::new(), fresh: false });
+            out.push(Action::StartBuffering { host: self.host });
             self.set_routes(out);
         }
     }

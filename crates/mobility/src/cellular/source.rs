@@ -203,8 +203,9 @@ impl Context {
         env.send(target, self.id, Message::HandoverCancel);
         if env.rules.numbered {
             env.out.push(Action::ResumeBearer { host: env.host });
-        } else if commanded || self.bearer.path_has_left() {
-            self.bearer.stop_forwarding(target, self.id, env.out);
+        }
+        if commanded || self.bearer.path_has_left() {
+            self.bearer.stop_forwarding(env.rules.way_to(target), self.id, env.out);
         }
         self.state = State::Serving;
         if early {
@@ -219,14 +220,19 @@ impl Context {
         }
     }
 
-    /// The host's connection continues elsewhere: what was prepared is off, and what was forwarded is still here.
+    /// The host's connection continues elsewhere: what was prepared is off, and what was forwarded comes back.
     pub fn withdraw(&mut self, env: &mut Environment<'_>) {
         match self.state {
             State::Preparing { target, .. } => env.send(target, self.id, Message::HandoverCancel),
             State::Executing { target, .. } => {
                 env.send(target, self.id, Message::HandoverCancel);
                 env.out.push(Action::ResumeBearer { host: env.host });
+                self.bearer.stop_forwarding(env.rules.way_to(target), self.id, env.out);
+                self.bearer.since(self.id);
                 self.bearer.keep(env.out);
+                if env.rules.cancelled == Cancelled::Return && env.rules.forwarding != Forwarding::None {
+                    self.bearer.expect_from(target, env.now, env.rules, env.out);
+                }
             }
             State::Dual { target, .. } => {
                 env.send(target, self.id, Message::HandoverCancel);

@@ -6,7 +6,8 @@ use super::message::{Message, Out, Plan};
 use super::{Action, Cancelled, Forwarding, Phase, Rules};
 use crate::identification::Identification;
 use roamlab_engine::{Duration, Time};
-use roamlab_packet::Addr;
+use roamlab_packet::{Addr, Received};
+use std::collections::BTreeSet;
 
 impl Context {
     /// The context of a host that `source` hands over by the handover `id`, in place of one that is `known`.
@@ -74,13 +75,17 @@ impl Context {
             return true;
         }
         let drops = env.rules.cancelled == Cancelled::Drop || env.rules.forwarding == Forwarding::None;
-        // A candidate has no packets: the source forwards only to the one that the host has arrived at.
-        if drops || plan == Plan::Condition {
+        // A candidate has no packets, or copies: the source forwards others only to the one that the host has arrived at.
+        if drops || plan.reports_success() {
+            if env.rules.numbered && plan.reports_success() {
+                let received = Received::Status { first_missing: u32::MAX, later: BTreeSet::new() };
+                env.out.push(Action::SkipReceived { host: env.host, received });
+            }
             self.bearer.end(env.out);
             return false;
         }
         self.state = State::Leaving { until: env.now + env.rules.timers.forwarding_hold };
-        self.bearer.forward(source, env.now, env.rules, env.out);
+        self.bearer.forward(env.rules.way_to(source), env.now, env.rules, env.out);
         if plan != Plan::SwitchEarly {
             // Nothing comes but what the source has forwarded.
             self.bearer.ends_with_inflow(self.id, env.out);

@@ -228,7 +228,8 @@ impl Params {
         Rules {
             path_switch: PathSwitch::Standard,
             prediction_timeout: Duration::ZERO,
-            cancelled: Cancelled::Drop,
+            // The way back through the user plane function is not set up.
+            cancelled: if relay.is_some() { Cancelled::Drop } else { Cancelled::Return },
             forwarding,
             mark: None,
             reordering: true,

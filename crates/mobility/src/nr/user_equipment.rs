@@ -17,7 +17,7 @@ crate::transitions! {
     UserEquipment, "state": Idle "idle", Requesting "requesting", Connected "connected", Syncing "syncing", Dual "dual", Confirming "confirming", Searching "searching", Reestablishing "re-establishing", Resuming "resuming";
     "idle, requesting, connected, re-establishing, resuming" | "link up" | "not of a cell that it continues in" | "" | "requesting";
     "requesting" | "time" | "the service request leaves, and again each T300" | "nas-service-request" | "same";
-    "requesting" | "rrc-setup" | "of one of the requests" | "re-establish bearers" | "connected";
+    "requesting" | "rrc-setup" | "of one of the requests" | "" | "connected";
     "connected" | "rrc-measurement-configuration" | "of its base station" | "measure" | "same";
     "connected" | "neighbour better" | "reported" | "rrc-measurement-report" | "same";
     "connected" | "rrc-conditional-reconfiguration" | "not older, with other candidates" | "measure" | "same";
@@ -39,17 +39,17 @@ crate::transitions! {
     "syncing" | "time" | "T304; starts T311" | "leave, search" | "searching";
     "connected" | "rrc-no-context, link down, radio link failure" | "starts T311" | "leave, search" | "searching";
     "confirming, re-establishing, resuming" | "rrc-no-context, link down, radio link failure" | "starts T311" | "leave, search" | "searching";
-    "requesting" | "link down, radio link failure" | "" | "leave, search" | "idle";
+    "requesting" | "link down, radio link failure" | "" | "leave, re-establish bearers, search" | "idle";
     "searching" | "time" | "the search begins" | "search" | "same";
     "searching" | "cell found" | "a cell is chosen" | "re-establish bearers, enter" | "same";
     "idle" | "cell found" | "" | "enter" | "same";
     "searching" | "time" | "its system information is read: stops T311, starts T301" | "" | "re-establishing";
-    "searching" | "time" | "T311" | "leave, search" | "idle";
+    "searching" | "time" | "T311" | "leave, re-establish bearers, search" | "idle";
     "re-establishing" | "link up" | "of the cell that it has chosen" | "" | "same";
     "re-establishing" | "time" | "its first message leaves" | "rrc-reestablishment-request" | "same";
     "re-establishing" | "rrc-reestablishment" | "of its request, stops T301" | "" | "resuming";
-    "re-establishing" | "rrc-fallback-setup" | "of its request, stops T301" | "" | "requesting";
-    "re-establishing" | "time" | "T301" | "leave, search" | "idle";
+    "re-establishing" | "rrc-fallback-setup" | "of its request, stops T301" | "re-establish bearers" | "requesting";
+    "re-establishing" | "time" | "T301" | "leave, re-establish bearers, search" | "idle";
     "resuming" | "time" | "the answer is processed" | "rrc-reestablishment-complete" | "same";
     "resuming" | "rrc-resume-reconfiguration" | "of its base station" | "" | "same";
     "resuming" | "time" | "and this one too: bearers continue" | "report received, rrc-reconfiguration-complete, measure" | "connected";
@@ -345,7 +345,6 @@ impl UserEquipment {
                 if (*since..=self.id).contains(&id) =>
             {
                 let base_station = *base_station;
-                out.push(Action::Reestablish { reset: true });
                 self.connect(base_station, Phase::ServiceRestored, out);
             }
             (State::Connected { base_station, .. }, kind) if from == *base_station => {

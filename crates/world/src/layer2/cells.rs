@@ -15,6 +15,7 @@ use std::collections::{BTreeSet, VecDeque};
 mod coverage;
 mod host;
 mod motion;
+mod numbered;
 
 pub use host::{Backlog, Measuring, Mobile};
 
@@ -222,7 +223,7 @@ impl Cells {
     /// The uplink that a host's packets take, if no copies of them take others.
     #[inline]
     pub fn only_uplink(&self, host: NodeId) -> Option<LinkId> {
-        self.host(host).filter(|mobile| mobile.uplink_choice != UplinkChoice::All)?.uplink
+        self.host(host)?.only_uplink
     }
 
     /// True if a host sends copies of its packets on further uplinks while it is in several cells.
@@ -258,9 +259,8 @@ impl Cells {
     /// that overtook them.
     pub fn wait_on(&mut self, host: NodeId, queued: Vec<PacketId>, overtaking: VecDeque<Waiting>) {
         if let Some(Mobile { waiting, .. }) = self.host_mut(host) {
-            debug_assert_eq!(waiting.len(), 0, "packets waited for a link, though there was one");
             waiting.queued.extend(queued.into_iter().map(Waiting::from));
-            waiting.overtaking = overtaking;
+            waiting.overtaking.extend(overtaking);
         }
     }
 

@@ -34,12 +34,20 @@ impl GNodeB {
         }
         let may_ask = previous != self.address && previous != host && !self.by_core();
         if !may_ask {
-            return self.send(host, (host, id), Kind::FallbackSetup, out);
+            return self.fall_back((host, id), out);
         }
         let new = id.newer(now);
         let retrieval = Retrieval { ue: id, id: new, source: previous, until: now + self.params.timers.t301 };
         self.retrievals.insert(host, retrieval);
         self.send(host, (previous, new), Kind::RetrieveContextRequest { ue: id }, out);
+    }
+
+    /// The connection of a host does not continue: it asks for a new one.
+    fn fall_back(&self, (host, id): (Addr, Identification), out: &mut Vec<Action>) {
+        if !self.hosts.contains_key(&host) {
+            out.push(Action::EndBearer { host });
+        }
+        self.send(host, (host, id), Kind::FallbackSetup, out);
     }
 
     /// Another base station has a host of this one.
@@ -82,7 +90,7 @@ impl GNodeB {
             return;
         }
         if !is_given {
-            return self.send(host, (host, ue), Kind::FallbackSetup, out);
+            return self.fall_back((host, ue), out);
         }
         let known = self.hosts.get(&host).map(|known| &known.context);
         let mut sender = self.outbox(out);

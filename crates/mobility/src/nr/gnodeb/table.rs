@@ -13,9 +13,9 @@ crate::transitions! {
     "serving" | "rrc-measurement-report" | "handovers are conditional" | "xn-handover-request" | "conditional";
     "conditional" | "rrc-measurement-report" | "of a further target; of a prepared one" | "xn-handover-request, rrc-conditional-reconfiguration" | "same";
     "none" | "rrc-measurement-report, rrc-reestablishment-complete" | "of a present host" | "rrc-no-context" | "same";
-    "preparing" | "xn-handover-request-acknowledge, ng-handover-command" | "of its target; at once" | "rrc-reconfiguration, freeze bearer, report bearer, start buffering, forward bearer, route to buffer, route to reorder queue" | "executing";
+    "preparing" | "xn-handover-request-acknowledge, ng-handover-command" | "of its target; at once" | "rrc-reconfiguration, freeze bearer, report bearer, start buffering, release into tunnel, route to buffer, route to reorder queue" | "executing";
     "preparing" | "xn-handover-request-acknowledge" | "the command waits" | "" | "same";
-    "preparing" | "time" | "the command goes on the air" | "rrc-reconfiguration, freeze bearer, report bearer, start buffering, forward bearer, route to buffer" | "executing";
+    "preparing" | "time" | "the command goes on the air" | "rrc-reconfiguration, freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
     "executing" | "time" | "the same, the target has acknowledged before" | "rrc-reconfiguration" | "same";
     "conditional" | "xn-handover-request-acknowledge" | "" | "rrc-conditional-reconfiguration" | "same";
     "preparing" | "xn-handover-request-acknowledge" | "hosts stay until they are at the target" | "rrc-reconfiguration, report bearer" | "dual";
@@ -23,8 +23,8 @@ crate::transitions! {
     "conditional" | "rrc-conditional-reconfiguration-complete" | "with early forwarding" | "report bearer" | "same";
     "conditional" | "time" | "candidates learn what need not be sent" | "report bearer" | "same";
     "prepared" | "xn-early-status-transfer" | "of packets that need not be sent" | "skip received" | "same";
-    "dual" | "xn-handover-success" | "of its target" | "freeze bearer, report bearer, start buffering, forward bearer, route to buffer" | "executing";
-    "dual, conditional" | "xn-ue-context-release" | "the success was lost" | "freeze bearer, report bearer, start buffering, forward bearer, route to buffer" | "executing";
+    "dual" | "xn-handover-success" | "of its target" | "freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
+    "dual, conditional" | "xn-ue-context-release" | "the success was lost" | "freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
     "executing" | "bearer reported" | "behind a lost success" | "xn-sn-status-transfer" | "leaving";
     "dual" | "rrc-failure-information, time" | "the target was not reached" | "xn-handover-cancel, forward bearer" | "serving";
     "serving" | "xn-sn-status-transfer" | "of a host that is still at its source" | "adopt bearer, rrc-source-release" | "same";
@@ -32,11 +32,11 @@ crate::transitions! {
     "preparing" | "xn-handover-preparation-failure, ng-handover-preparation-failure" | "of its target" | "" | "serving";
     "conditional" | "xn-handover-preparation-failure" | "another candidate is left; none is left" | "" | "conditional, serving";
     "preparing" | "time" | "TXnRELOCprep, TNGRELOCprep" | "xn-handover-cancel, ng-handover-cancel" | "serving";
-    "conditional" | "xn-handover-success" | "the host has gone; cancels the others" | "xn-handover-cancel, freeze bearer, report bearer, start buffering, forward bearer, route to buffer" | "executing";
+    "conditional" | "xn-handover-success" | "the host has gone; cancels the others" | "xn-handover-cancel, freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
     "conditional" | "time" | "the candidates' time is over, or the host is long gone: cancels all" | "xn-handover-cancel, rrc-conditional-reconfiguration" | "serving";
-    "executing" | "time" | "TXnRELOCoverall, the host is present: takes it back" | "xn-handover-cancel, ng-handover-cancel, resume bearer, forward bearer, release, route, route to reorder queue" | "serving";
+    "executing" | "time" | "TXnRELOCoverall, the host is present: takes it back" | "xn-handover-cancel, ng-handover-cancel, gtpu-end-marker, resume bearer, release, route, route to reorder queue" | "serving";
     "executing" | "time" | "TXnRELOCoverall, the host has gone" | "ng-ue-context-release-request" | "leaving";
-    "serving, preparing, executing" | "xn-ue-context-release" | "not older, the host has gone" | "start buffering, forward bearer, route to buffer" | "leaving";
+    "serving, preparing, executing" | "xn-ue-context-release" | "not older, the host has gone" | "start buffering, release into tunnel, route to buffer" | "leaving";
     "executing" | "xn-ue-context-release" | "the same, the end marker has passed, or nothing is forwarded" | "no route, end bearer" | "none";
     "serving, executing, leaving" | "ng-ue-context-release-command" | "not older, the host has gone" | "no route, end bearer, ng-ue-context-release-complete" | "none";
     "prepared" | "ng-ue-context-release-command" | "not older" | "no route, end bearer, ng-ue-context-release-complete" | "none";
@@ -50,7 +50,8 @@ crate::transitions! {
     "serving" | "rrc-reconfiguration-complete" | "of a host whose connection continues here" | "skip received, release, route, route to reorder queue" | "same";
     "serving" | "time" | "no numbers have come: the bearer begins anew" | "end bearer, route to buffer, route, adopt bearer, rrc-full-configuration" | "same";
     "any" | "rrc-reconfiguration-complete" | "of a present host, of no handover" | "rrc-no-context" | "same";
-    "prepared" | "xn-handover-cancel" | "of its source" | "no route, end bearer" | "none";
+    "prepared" | "xn-handover-cancel" | "of its source: returns its packets" | "release into tunnel, route to buffer, route to reorder queue" | "leaving";
+    "prepared" | "xn-handover-cancel" | "of its source, of copies or without forwarding" | "skip received, no route, end bearer" | "none";
     "prepared, leaving" | "time" | "joining timer; forwarding hold" | "no route, end bearer, rrc-no-context" | "none";
     "serving" | "time" | "the host is long gone" | "no route, end bearer, ng-ue-context-release-request" | "none";
     "any" | "gtpu-end-marker" | "continues to the target behind what was forwarded; of the source: direct packets follow" | "gtpu-end-marker, no route, release reorder queue, route, route to buffer" | "same";
@@ -61,7 +62,7 @@ crate::transitions! {
     "any" | "ng-path-switch-request-failure" | "the host is present" | "ng-path-switch-request" | "same";
     "serving, conditional, preparing, dual" | "retransmission limit" | "what follows waits" | "start buffering, route to buffer, rrc-no-context" | "same";
     "serving" | "rrc-reestablishment-request" | "of a present host that it has" | "start buffering, route to buffer, rrc-reestablishment" | "same";
-    "preparing, executing, conditional, dual" | "rrc-reestablishment-request" | "the same: takes it back" | "xn-handover-cancel, ng-handover-cancel, resume bearer, forward bearer, start buffering, route to buffer, route to reorder queue, rrc-reestablishment" | "serving";
+    "preparing, executing, conditional, dual" | "rrc-reestablishment-request" | "the same: takes it back" | "xn-handover-cancel, ng-handover-cancel, resume bearer, gtpu-end-marker, forward bearer, start buffering, route to buffer, route to reorder queue, rrc-reestablishment" | "serving";
     "prepared" | "rrc-reestablishment-request" | "of a host that is expected" | "rrc-reestablishment" | "same";
     "none" | "rrc-reestablishment-request" | "of a present host that another base station has" | "xn-retrieve-ue-context-request" | "retrieving";
     "leaving, executing, retrieving" | "rrc-reestablishment-request" | "the same" | "xn-retrieve-ue-context-request" | "same";
@@ -72,9 +73,9 @@ crate::transitions! {
     "leaving, executing" | "xn-retrieve-ue-context-failure" | "of the last request" | "rrc-fallback-setup" | "same";
     "retrieving" | "time" | "T301" | "" | "none";
     "serving" | "xn-retrieve-ue-context-request" | "of a host that has gone" | "xn-retrieve-ue-context-response" | "same";
-    "preparing, executing, conditional, dual" | "xn-retrieve-ue-context-request" | "the same: what was prepared is off" | "xn-handover-cancel, resume bearer, forward bearer, route to buffer, xn-retrieve-ue-context-response" | "serving";
+    "preparing, executing, conditional, dual" | "xn-retrieve-ue-context-request" | "the same: what was prepared is off" | "xn-handover-cancel, resume bearer, gtpu-end-marker, forward bearer, start buffering, route to buffer, xn-retrieve-ue-context-response" | "serving";
     "any" | "xn-retrieve-ue-context-request" | "of a host that it does not have" | "xn-retrieve-ue-context-failure" | "same";
-    "serving" | "xn-u-address-indication" | "of who has got the context" | "freeze bearer, report bearer, start buffering, forward bearer, route to buffer" | "executing";
+    "serving" | "xn-u-address-indication" | "of who has got the context" | "freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
     "prepared" | "rrc-reestablishment-complete" | "of the last request" | "ng-path-switch-request, xn-handover-success, rrc-resume-reconfiguration" | "serving";
     "serving" | "rrc-reestablishment-complete" | "of the last request" | "rrc-resume-reconfiguration" | "same";
 }

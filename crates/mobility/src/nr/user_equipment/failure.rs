@@ -44,7 +44,7 @@ impl UserEquipment {
     /// Without a connection: looks for any cell.
     fn give_up(&mut self, out: &mut Vec<Action>) {
         self.state = State::Idle { retry: None };
-        out.push(Action::Search);
+        out.extend([Action::Reestablish { reset: true }, Action::Search]);
     }
 
     pub(super) fn cell_found(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
@@ -142,6 +142,7 @@ impl UserEquipment {
                 self.state = State::Resuming { base_station: from, at: Some((processed, false)) };
             }
             (State::Reestablishing { .. }, Kind::FallbackSetup) if id == self.id => {
+                out.push(Action::Reestablish { reset: true });
                 self.request_service(from, now, out);
             }
             (State::Resuming { at: at @ None, .. }, Kind::ResumeReconfiguration) => {

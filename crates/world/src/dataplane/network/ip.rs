@@ -386,6 +386,9 @@ impl Network {
 
     /// A host sends a packet, and copies of it on further uplinks if it sends on all; without one the packet waits.
     pub(super) fn send_uplink(&mut self, host: NodeId, packet: PacketId, cx: &mut Context) {
+        if self.nodes[host].numbers {
+            return self.send_uplink_numbered(host, packet, cx);
+        }
         if self.cells.sends_copies(host) {
             for link in self.cells.copy_uplinks(host) {
                 let copy = cx.duplicate(&packet);
@@ -419,8 +422,13 @@ impl Network {
         cx: &mut Context,
     ) {
         let here = &self.nodes[node];
+        if here.numbers && matches!(via, Via::Neighbour(_) | Via::Tunnel(_)) {
+            self.leave_bearer(node, &packet, host, cx);
+        }
+        let here = &self.nodes[node];
         let (next, packet) = match via {
             Via::Neighbour(next) => (here.neighbours.get(&next).copied(), packet),
+            Via::Air if here.numbers => return self.send_numbered(node, packet, host, cx),
             Via::Air => return self.send_air(node, packet, cx),
             Via::Buffer => return self.hold(node, packet, host, cx),
             Via::ReorderQueue => return self.hold_in_reorder_queue(node, packet, host, cx),
@@ -477,7 +485,11 @@ impl Network {
                 return cx.lose_by(packet, DropReason::Duplicate, Location::Node(node), cause);
             }
         }
-        self.links.enqueue(self.cells.air(cell), packet, cx);
+        let air = self.cells.air(cell);
+        match here.separates_signalling && cx.pool[&packet].is_signal() {
+            true => self.links.send_apart(air, packet, cx),
+            false => self.links.enqueue(air, packet, cx),
+        }
     }
 }
 
