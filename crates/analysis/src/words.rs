@@ -4,7 +4,7 @@ use crate::causes::{Causes, Row};
 use crate::numbers::seconds;
 
 /// Event of a row of this kind, or phase of a handover.
-const STEPS: [(&str, &str); 32] = [
+const STEPS: [(&str, &str); 34] = [
     ("start", "the run began"),
     ("motion", "{host} moved"),
     ("measurement", "{host} measured another cell as better"),
@@ -29,6 +29,8 @@ const STEPS: [(&str, &str); 32] = [
     ("path-change", "the sender of {flow} was notified of a new path"),
     ("buffering", "{place} began to hold the packets for {host}"),
     ("release", "{place} released the packets for {host}"),
+    ("t-reordering", "the receiver of {host}'s bearer stopped waiting for a packet"),
+    ("retransmission-limit", "{place} had sent a packet to {host} as often as it may"),
     ("loss", "{packet} was lost at {place}"),
     ("timeout", "the retransmission timer of {flow} expired"),
     ("fast-retransmit", "acknowledgements reported a loss of {flow}"),
@@ -40,7 +42,7 @@ const STEPS: [(&str, &str); 32] = [
 ];
 
 /// Why a packet was lost.
-const REASONS: [(&str, &str); 20] = [
+const REASONS: [(&str, &str); 22] = [
     ("queue-overflow", "the queue was full"),
     ("forwarded-overflow", "the queue had no room for forwarded packets"),
     ("early-drop", "the queue dropped it before it was full"),
@@ -53,6 +55,8 @@ const REASONS: [(&str, &str); 20] = [
     ("buffer-expired", "it had waited in the buffer for too long"),
     ("bearer-ended", "its bearer had ended"),
     ("duplicate", "it was there already"),
+    ("discard-timer", "it had waited in its bearer for too long"),
+    ("late", "its receiver no longer waited for it"),
     ("copy-released", "its copy was not needed"),
     ("frame-loss", "the frame was lost on the air"),
     ("retry-limit", "its last retry on the air failed"),

@@ -1,6 +1,7 @@
 //! The interface of agents: their inputs, what they request, and the trait of a role.
 
 use crate::events::Condition;
+use crate::signal::Wire;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, BearerState, Counts, Dscp, MarkingState, Received};
 use std::collections::VecDeque;
@@ -160,6 +161,14 @@ pub enum Via {
     Air,
     /// Through an IP-in-IP tunnel to this address.
     Tunnel(Addr),
+    /// Through a tunnel to `to` that begins at `source` for its other end: this node between them passes on what left a
+    /// tunnel from there (indirect forwarding, TS 23.501 §5.8.2.5.3).
+    Relay {
+        /// Where the tunnel began that the packet left here.
+        source: Addr,
+        /// The other end.
+        to: Addr,
+    },
     /// Into the host's buffer at this base station.
     Buffer,
     /// Into the reorder queue behind the host's buffer at this base station.
@@ -473,6 +482,12 @@ pub trait Agent: Sized {
     /// the message.
     fn heeds(&self, _from: Addr, _message: &Self::Message) -> bool {
         true
+    }
+
+    /// Size of a message that it sends, and how its transport repeats it; `None`: the message has a size of its own and
+    /// is not repeated.
+    fn wire(&self, _message: &Self::Message) -> Option<Wire> {
+        None
     }
 
     /// Gives `each` all times at which the agent wants [`Input::Deadline`] in its present state, in any

@@ -1,5 +1,6 @@
 //! The requests of a protocol when it is installed: its roles at nodes, and capabilities by name.
 
+use crate::bearer_params::BearerValues;
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_packet::Addr;
 use schemars::JsonSchema;
@@ -26,6 +27,9 @@ pub struct Installation<R> {
     pub delivers_to_self: bool,
     /// A host clears the code point of each packet that it receives over the air.
     pub clears_code_point: bool,
+    /// All hosts have a numbered radio bearer: layer 2 numbers their data packets at base stations and hosts, and delivers
+    /// them in order.
+    pub bearers: Option<BearerValues>,
 }
 
 /// A role at a node.
@@ -122,6 +126,7 @@ impl<R> Installation<R> {
             discards_unknown: false,
             delivers_to_self: false,
             clears_code_point: false,
+            bearers: None,
         }
     }
 
@@ -154,6 +159,7 @@ impl<R> Installation<R> {
             discards_unknown,
             delivers_to_self,
             clears_code_point,
+            bearers,
         } = self;
         let place = |Placement { at, role: one, buffering, watches_uplink }| Placement {
             at,
@@ -170,6 +176,7 @@ impl<R> Installation<R> {
             discards_unknown,
             delivers_to_self,
             clears_code_point,
+            bearers,
         }
     }
 }

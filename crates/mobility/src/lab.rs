@@ -277,6 +277,7 @@ impl<K: Kind, A: Agent<Message = Signal<K>, Phase: Debug>> Words<A> {
             Via::Neighbour(next) => self.name(*next),
             Via::Air => "air".into(),
             Via::Tunnel(end) => format!("tunnel to {}", self.name(*end)),
+            Via::Relay { source, to } => format!("tunnel from {} to {}", self.name(*source), self.name(*to)),
             Via::Buffer => "buffer".into(),
             Via::ReorderQueue => "reorder queue".into(),
         }

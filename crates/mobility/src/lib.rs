@@ -6,6 +6,7 @@
 mod agent;
 mod backoff;
 pub mod bcmp;
+mod bearer_params;
 pub mod blocks;
 mod cellular;
 pub mod cellular_ip;
@@ -20,6 +21,7 @@ mod lab;
 pub mod lte_x2;
 pub mod mandm;
 pub mod mobile_ip;
+pub mod nr;
 mod protocol;
 mod roles;
 mod signal;
@@ -28,6 +30,7 @@ mod topology;
 mod transitions;
 
 pub use agent::{Action, Agent, Direction, Input, L2Trigger, Via};
+pub use bearer_params::{BearerParams, BearerTimer, BearerValues, RlcMode};
 pub use domain::{Domain, is_pattern, matches};
 pub use events::{Condition, Event, Events, Reference, ReferenceCell, ReportConfig};
 pub use identification::Identification;
@@ -37,7 +40,7 @@ pub use protocol::{Help, Protocol, Refusal, Step, Tunnels};
 use protocol::{phases, protocol};
 use roles::roles;
 use signal::messages;
-pub use signal::{Kind, Signal};
+pub use signal::{Kind, Repeat, Signal, Wire};
 pub use spec::{
     Message, MobilityAction, MobilityAgent, MobilityInput, MobilitySpec, PROTOCOLS, commanders, message_names,
 };

@@ -52,6 +52,12 @@ macro_rules! roles {
                 }
             }
 
+            fn wire(&self, message: &Message) -> Option<$crate::Wire> {
+                match self {
+                    $($protocol::$role(role) => role.wire(message),)+
+                }
+            }
+
             fn deadlines(&self, each: &mut dyn FnMut(roamlab_engine::Time)) {
                 match self {
                     $($protocol::$role(role) => role.deadlines(each),)+

@@ -4,7 +4,7 @@ use crate::agent::{Action, Agent, Input};
 use crate::domain::Domain;
 use crate::installation::Installation;
 use crate::protocol::{Protocol, Refusal, Step, Tunnels};
-use crate::signal::{Kind, Signal};
+use crate::signal::{Kind, Repeat, Signal, Wire};
 use crate::topology::Topology;
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Bytes, Duration, Rng, Time};
@@ -187,7 +187,8 @@ macro_rules! protocols {
                         };
                         let Some(input) = input.try_map(own) else { return };
                         role.on(input, now, actions);
-                        let seal = |message| Message::new(message, Content::$variant);
+                        let role = &*role;
+                        let seal = |message| Message::new(message, |own| role.wire(own), Content::$variant);
                         out.extend(actions.drain(..).map(|action| action.map(seal, Step::name)));
                     })+
                 }
@@ -251,6 +252,8 @@ protocols! {
         "Mobile IPv4 with route optimisation, smooth and local handoff, and buffering at base stations or foreign agents",
     "lte-x2" => lte_x2 as LteX2:
         "LTE handover over X2 with data forwarding; standard, fast and predictive path switch",
+    "nr" => nr as Nr:
+        "NR handover over Xn and N2 with numbered bearers; conditional handover, re-establishment",
     "cellular-ip" => cellular_ip as CellularIp:
         "Cellular IP: route and paging caches set by packets from hosts; hard and semisoft handoff",
     "hawaii" => hawaii as Hawaii:
@@ -274,17 +277,22 @@ impl<'de> Deserialize<'de> for MobilitySpec {
 pub struct Message {
     name: &'static str,
     host: Option<Addr>,
-    size: Bytes,
+    wire: Wire,
     in_band: bool,
     content: Content,
 }
 
 impl Message {
-    pub(crate) fn new<K: Kind>(signal: Signal<K>, content: impl FnOnce(Signal<K>) -> Content) -> Message {
+    pub(crate) fn new<K: Kind>(
+        signal: Signal<K>,
+        wire: impl FnOnce(&Signal<K>) -> Option<Wire>,
+        content: impl FnOnce(Signal<K>) -> Content,
+    ) -> Message {
+        let wire = wire(&signal).unwrap_or_else(|| Wire { size: signal.kind.size(), repeat: None });
         Message {
             name: signal.name(),
             host: signal.host,
-            size: signal.kind.size(),
+            wire,
             in_band: signal.kind.in_band(),
             content: content(signal),
         }
@@ -302,7 +310,12 @@ impl Message {
 
     /// Bytes on the wire, IP header included.
     pub const fn size(&self) -> Bytes {
-        self.size
+        self.wire.size
+    }
+
+    /// How its transport repeats it when it is lost; `None`: it does not.
+    pub const fn repeat(&self) -> Option<Repeat> {
+        self.wire.repeat
     }
 
     /// True if it travels with data, in their queues, and overtakes none.
@@ -324,7 +337,7 @@ mod tests {
     fn every_message_has_a_name_of_its_own_and_a_size() {
         let names: BTreeSet<&str> = message_names().collect();
         assert_eq!(names.len(), message_names().count());
-        assert!(sizes().iter().all(|(_, size)| (7..=250).contains(&size.0)));
+        assert!(sizes().iter().all(|(_, size)| (7..=1500).contains(&size.0)));
     }
 
     #[test]

@@ -231,7 +231,7 @@ pub fn action_number<K: Kind, P>(action: &Action<Signal<K>, P>) -> Option<usize>
         Action::Note { .. } | Action::BreakLaw { .. } => return None,
         Action::SetRoute { via, .. } => match via {
             Via::Neighbour(_) | Via::Air => "route",
-            Via::Tunnel(_) => "tunnel",
+            Via::Tunnel(_) | Via::Relay { .. } => "tunnel",
             Via::Buffer => "route to buffer",
             Via::ReorderQueue => "route to reorder queue",
         },

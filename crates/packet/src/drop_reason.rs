@@ -30,6 +30,10 @@ named! {
         BearerEnded => "bearer-ended",
         /// The host had got it already, and its layer 2 had not reported it (PDCP).
         Duplicate => "duplicate",
+        /// It waited for longer than the discard timer of its radio bearer (PDCP discardTimer).
+        DiscardTimer => "discard-timer",
+        /// It came to its receiver after the receiver had stopped waiting for it (PDCP t-Reordering).
+        Late => "late",
         /// A retained copy of a packet that was sent over the air was released; the original is not lost by
         /// it.
         CopyReleased => "copy-released",

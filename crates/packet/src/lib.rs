@@ -26,6 +26,6 @@ pub use header::{
 pub use line::PacketLine;
 pub use marking_state::MarkingState;
 pub use packet::{NewPacket, Packet};
-pub use pool::{Census, PacketId, PacketPool, Parked, Waiting};
+pub use pool::{Census, PacketId, PacketPool, Parked, Snapshot, Waiting};
 pub use receipt::Receipt;
 pub use seq_set::SeqSet;

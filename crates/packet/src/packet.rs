@@ -77,6 +77,10 @@ pub(crate) struct Side {
     pub(crate) covered: [IpHeader; MAX_TUNNELS],
     /// The packet that this one is a copy of, or its own serial number.
     pub(crate) original: u64,
+    /// Its number in a radio bearer, if it has one.
+    pub(crate) number: Option<u32>,
+    /// When it came to the base station or host that has it in a numbered bearer.
+    pub(crate) since: Option<Time>,
 }
 
 impl Side {
@@ -84,7 +88,18 @@ impl Side {
     pub(crate) fn of(header: IpHeader, original: u64) -> Side {
         let covered = [header; MAX_TUNNELS];
         let (sacks, accecn) = (SackBlocks::default(), AccEcnOption::default());
-        Side { sacks, timestamps: None, accecn, ranges: None, datagram: None, covered, original }
+        let (number, since) = (None, None);
+        Side {
+            sacks,
+            timestamps: None,
+            accecn,
+            ranges: None,
+            datagram: None,
+            covered,
+            original,
+            number,
+            since,
+        }
     }
 }
 

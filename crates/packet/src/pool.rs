@@ -7,7 +7,10 @@ use crate::packet::{NONE, NewPacket, Packet, Side};
 use roamlab_engine::{Bytes, Time, prefetch_at};
 use std::ops::{Deref, Index, IndexMut};
 
+mod numbers;
 mod tunnels;
+
+pub use numbers::Snapshot;
 
 /// The only way to a packet. Not `Copy`, not `Clone`: its owner owns the packet.
 #[derive(PartialEq, Eq, Debug)]
@@ -211,15 +214,8 @@ impl PacketPool {
 
     /// A copy of a packet, under its own serial number.
     pub fn duplicate(&mut self, original: &PacketId) -> PacketId {
-        let mut packet = self[original].clone();
-        let side = match packet.side {
-            NONE => Side::of(packet.header, packet.serial),
-            side => self.sides[side as usize].clone(),
-        };
-        self.census.duplicated += 1;
-        packet.serial = self.last_serial();
-        packet.set_tunnel_side(self.place_side(side), false);
-        self.place(packet)
+        let snapshot = self.snapshot(original);
+        self.restore(snapshot)
     }
 
     /// The packet reached its destination and leaves the pool.
@@ -355,6 +351,7 @@ impl PacketPool {
                 let side = &mut self.sides[slot as usize];
                 (side.sacks, side.timestamps, side.accecn) = Default::default();
                 (side.ranges, side.datagram) = (None, None);
+                (side.number, side.since) = (None, None);
                 side.original = serial;
                 slot
             }

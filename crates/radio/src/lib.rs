@@ -4,6 +4,7 @@
 //! two or more for a while. With 802.11 it detects its cells itself ([`wifi`]). The plan of visits is data. With a
 //! [`MeasurementSpec`] hosts measure their cells ([`measurement`], [`signal`]) and their agents decide where they go.
 
+pub mod bearer;
 mod handover;
 mod loss;
 pub mod measurement;

@@ -93,6 +93,12 @@ vocabulary! {
         Buffering => "buffering";
         /// a buffer releases a host's packets
         Release => "release";
+        /// a receiver of a numbered radio bearer gives up waiting for a packet (t-Reordering) and delivers those behind it;
+        /// its cause is the loss of a packet of the bearer, or the move of the host
+        Reordering => "t-reordering";
+        /// RLC has sent a packet as often as it may without a confirmation; its cause is the reason for which the receiver
+        /// does not hear it
+        RetransmissionLimit => "retransmission-limit";
         /// a packet is lost; `name` is the reason. A root if the reason is in the network itself: `queue-overflow`,
         /// `forwarded-overflow`, `early-drop`, `forced-loss`, `no-route`, `ttl-expired`, `policed-mark`,
         /// `tunnel-congestion`, `frame-loss`, `retry-limit`, `no-endpoint`, `random-loss`. Otherwise its cause is the
@@ -199,6 +205,8 @@ pub const fn is_root(reason: DropReason) -> bool {
         | DropReason::BufferExpired
         | DropReason::BearerEnded
         | DropReason::Duplicate
+        | DropReason::DiscardTimer
+        | DropReason::Late
         | DropReason::CopyReleased => false,
     }
 }

@@ -7,7 +7,7 @@ use roamlab_packet::{Addr, DropReason, PacketId, PacketPool};
 use roamlab_record::Part;
 use roamlab_record::capture::{Capture, Sight};
 use roamlab_record::cause::{Cause, CauseId, CurrentCause, follows_from_move, is_root};
-use roamlab_record::ids::Location;
+use roamlab_record::ids::{LinkId, Location};
 use roamlab_record::probe::Probes;
 use roamlab_record::{PacketStep, Stop};
 
@@ -23,6 +23,19 @@ pub struct Announcement {
     /// Number of the notice.
     pub notice: u32,
     /// Its cause.
+    pub cause: CauseId,
+}
+
+/// A packet with a number in a radio bearer that a link has lost.
+#[derive(Copy, Clone, Debug)]
+pub struct LostNumber {
+    /// The link.
+    pub link: LinkId,
+    /// Source and destination of the packet.
+    pub ends: (Addr, Addr),
+    /// Its number.
+    pub number: u32,
+    /// The row of its loss.
     pub cause: CauseId,
 }
 
@@ -43,12 +56,14 @@ pub struct Context {
     pub capture: Option<Box<Capture>>,
     /// Losses of a queue discipline that are not yet recorded. A buffer in each queue takes 5 instructions more for a hop.
     pub(crate) dropped: Vec<(PacketId, DropReason)>,
+    /// Losses in numbered radio bearers that these have not taken note of yet.
+    pub lost_numbers: Vec<LostNumber>,
 }
 
 /// Between two events, when no loss is unrecorded.
 impl Clone for Context {
     fn clone(&self) -> Context {
-        let Context { now, scheduler, pool, messages, probes, capture, dropped } = self;
+        let Context { now, scheduler, pool, messages, probes, capture, dropped, lost_numbers } = self;
         debug_assert!(dropped.is_empty(), "a loss is not recorded yet");
         Context {
             now: *now,
@@ -58,6 +73,7 @@ impl Clone for Context {
             probes: probes.clone(),
             capture: capture.clone(),
             dropped: Vec::new(),
+            lost_numbers: lost_numbers.clone(),
         }
     }
 }
@@ -93,7 +109,13 @@ impl Context {
         let cause = self.probes.causes.lost(self.now, &self.pool[&packet], (reason, place), cause);
         self.packet_event(PacketStep::Drop, &packet, place, (0, cause));
         if let Some(message) = self.pool[&packet].message() {
-            self.messages.lose(message);
+            if let Some((at, slot)) = self.messages.lose(message, cause) {
+                self.scheduler.push(at.max(self.now), Event::Repetition { slot });
+            }
+        } else if let Some(number) = self.pool.number(&self.pool[&packet])
+            && let Location::Link(link) = place
+        {
+            self.lost_numbers.push(LostNumber { link, ends: self.pool.ends(&packet), number, cause });
         }
         let lost = self.pool.discard(packet, reason);
         self.probes.lost(self.now, lost, reason, (place, cause));

@@ -6,7 +6,7 @@
 use crate::context::Context;
 use crate::control::agent::{Agent, SetBy};
 use crate::control::fault::Fault;
-use crate::control::messages::Content;
+use crate::control::messages::{Content, Sent};
 use crate::dataplane::network::{Done, Listener, Network};
 use crate::event::Event;
 use crate::ids::{AgentIndex, CellId, DomainId, HostAtAgent};
@@ -24,6 +24,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 pub(crate) mod agent;
+mod bearer;
 pub(crate) mod fault;
 pub(crate) mod messages;
 mod motion;
@@ -353,24 +354,24 @@ impl Agents {
             Action::AdoptMarking { host, state } => {
                 return net.adopt_marking_state(node, host, &state, cx.now);
             }
-            Action::AdoptBearer { .. }
+            Action::BreakLaw { problem } => return Err(problem.into()),
+            Action::Note { host, phase } => return net.note(host, phase, node, cx).map(|_| ()),
+            request @ (Action::AdoptBearer { .. }
             | Action::FreezeBearer { .. }
             | Action::ResumeBearer { .. }
             | Action::ReportBearer { .. }
             | Action::ForwardBearer { .. }
-            | Action::Reestablish { .. }
-            | Action::EnterToo { .. }
-            | Action::UseUplink { .. }
-            | Action::LeaveCell { .. } => return Err("has no numbered bearers".into()),
-            Action::BreakLaw { problem } => return Err(problem.into()),
-            Action::Note { host, phase } => return net.note(host, phase, node, cx).map(|_| ()),
+            | Action::Reestablish { .. }) => return self.ask_bearer(node, slot, request, net, cx),
             request @ (Action::Measure { .. }
             | Action::Search
             | Action::ReportReceived { .. }
             | Action::AwaitDrained { .. }
             | Action::ReportMarking { .. }
             | Action::Leave
-            | Action::Enter { .. }) => return self.ask_layer_2(node, slot, request, net, cx),
+            | Action::Enter { .. }
+            | Action::EnterToo { .. }
+            | Action::UseUplink { .. }
+            | Action::LeaveCell { .. }) => return self.ask_layer_2(node, slot, request, net, cx),
         }
         Ok(())
     }
@@ -391,7 +392,7 @@ impl Agents {
             Action::Measure { conditions } => return Agents::evaluate(node, &conditions, net),
             Action::Search => net.cells().search(node),
             Action::ReportReceived { to } => {
-                let received = net.cells().received(node);
+                let received = net.received_numbers(node).or_else(|| net.cells().received(node));
                 let packets =
                     received.ok_or("reports what it has received, and the node is no mobile host")?;
                 self.input(node, slot, Input::Trigger(L2Trigger::Received { to, packets }), net, cx);
@@ -408,12 +409,7 @@ impl Agents {
                 let trigger = L2Trigger::MarkingReported { host, state };
                 self.input(node, slot, Input::Trigger(trigger), net, cx);
             }
-            Action::Leave | Action::Enter { .. } if !net.address(node).is_mobile() => {
-                return Err("changes cells, and the node is no mobile host".into());
-            }
-            Action::Leave => self.leave_all(node, net, cx),
-            Action::Enter { base_station, after } => self.command_entry(node, (base_station, after), net, cx),
-            other => unreachable!("{other:?} is no request to layer 2"),
+            move_ => return self.ask_to_move(node, move_, net, cx),
         }
         Ok(())
     }
@@ -475,11 +471,13 @@ pub struct Outgoing {
     pub size: Bytes,
     /// Its content.
     pub content: Content,
+    /// How often it has been sent before.
+    pub repetition: u32,
 }
 
 /// Makes the packet of a message, and records the message; its number, and the packet.
 fn send(
-    Outgoing { from, addresses, host, size, content }: Outgoing,
+    Outgoing { from, addresses, host, size, content, repetition }: Outgoing,
     cx: &mut Context,
 ) -> (MessageId, PacketId) {
     let (source, destination) = addresses;
@@ -489,7 +487,7 @@ fn send(
         Content::Frame(frame) => (false, true, frame.kind == Management::ProbeRequest),
         Content::PathChange(_) => (true, false, false), // as an option of an acknowledgement it waits where data waits
     };
-    let id = cx.messages.send(content);
+    let id = cx.messages.send(content, Sent { at: cx.now, ends: addresses, repetition });
     let header = IpHeader::new(source, destination, Tos::default());
     let packet = Packet::make(FlowId::CONTROL, header, size, cx.now, id);
     let packet = if is_frame { packet.management(for_all) } else { packet.in_band(in_band) };

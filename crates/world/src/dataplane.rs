@@ -1,5 +1,6 @@
 //! The data plane: nodes, links, queues and routes.
 
+pub mod bearer;
 pub(crate) mod buffer;
 pub mod forced;
 pub mod link;

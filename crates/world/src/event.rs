@@ -81,6 +81,15 @@ pub enum Event {
         /// Which base station.
         node: NodeId,
     },
+    /// A timer of a numbered radio bearer may have expired.
+    Bearer {
+        /// The base station, or the host itself.
+        node: NodeId,
+        /// The host.
+        host: NodeId,
+        /// What arrives at the same time has arrived.
+        last: bool,
+    },
     /// A base station is notified of a coming handover.
     Prediction {
         /// Place in the list of predictions.
@@ -95,6 +104,11 @@ pub enum Event {
     PathNotice {
         /// Place in the list of notices.
         number: u32,
+    },
+    /// A message that was lost is sent again by its transport.
+    Repetition {
+        /// Place in the list of repetitions.
+        slot: u32,
     },
     /// A message that a fault has delayed sets out.
     Delayed {

@@ -13,6 +13,8 @@ pub enum PendingNotice {
     /// The message with this notice of a new path has reached the sender of its flow, with the row of the
     /// causes.
     PathNotice(u32, CauseId),
+    /// Receivers of numbered radio bearers deliver packets.
+    InOrder,
 }
 
 /// A phase with which the path of a host's flows has changed.

@@ -283,6 +283,7 @@ impl Wlan<'_> {
         let (about, (_, base_station)) = (self.net.address(host), self.net.base_station(cell));
         let dst = if from == host { base_station } else { about };
         let signal = Outgoing {
+            repetition: 0,
             from,
             addresses: (self.net.address(from), dst),
             host: Some(about),

@@ -14,7 +14,7 @@
 //! from here goes to the target when no packet is left that must precede it.
 
 use super::message::{Message, Out};
-use super::{Action, Forwarding, Rules};
+use super::{Action, Forwarding, OrderWait, Rules};
 use crate::agent::Via;
 use crate::identification::Identification;
 use crate::signal::Signal;
@@ -44,8 +44,16 @@ pub(crate) enum Outlet {
 #[derive(Copy, Clone, Debug)]
 struct Inflow {
     from: Addr,
-    /// When it is taken to be over; `None`: not before the host is here.
+    /// When it is taken to be over; `None`: not before the host is here, or the first direct packet.
     until: Option<Time>,
+    /// The first direct packet begins the wait for the end marker.
+    guarded: bool,
+}
+
+impl Inflow {
+    fn new(from: Addr, rules: &Rules) -> Inflow {
+        Inflow { from, until: None, guarded: rules.order_wait == OrderWait::FirstDirect }
+    }
 }
 
 impl Bearer {
@@ -65,7 +73,7 @@ impl Bearer {
         out: &mut dyn Out,
     ) -> Bearer {
         let ordered = rules.forwarding != Forwarding::None && rules.reordering;
-        let inflow = ordered.then_some(Inflow { from: source, until: None });
+        let inflow = ordered.then(|| Inflow::new(source, rules));
         let bearer = Bearer { host, outlet: Outlet::Hold, inflow, since, ended: None };
         out.push(Action::StartBuffering { host });
         bearer.set_routes(out);
@@ -100,8 +108,9 @@ impl Bearer {
     fn set_routes(&self, out: &mut dyn Out) {
         let (host, via) = (self.host, self.via());
         if let Some(inflow) = self.inflow {
-            out.push(Action::SetRoute { host, from: Some(inflow.from), via, watch: true });
-            out.push(Action::SetRoute { host, from: None, via: Via::ReorderQueue, watch: false });
+            let first_direct = inflow.guarded && inflow.until.is_none();
+            out.push(Action::SetRoute { host, from: Some(inflow.from), via, watch: !inflow.guarded });
+            out.push(Action::SetRoute { host, from: None, via: Via::ReorderQueue, watch: first_direct });
         } else {
             out.push(Action::SetRoute { host, from: None, via, watch: false });
         }
@@ -138,10 +147,29 @@ impl Bearer {
         self.set_routes(out);
     }
 
+    /// No more packets go to a target: they wait here again, for the host.
+    pub fn keep(&mut self, out: &mut dyn Out) {
+        if let Outlet::Tunnel(_) = self.outlet {
+            self.outlet = Outlet::Hold;
+            out.push(Action::StartBuffering { host: self.host });
+            self.set_routes(out);
+        }
+    }
+
+    /// A numbered bearer begins anew: what waits is lost, and what is still forwarded.
+    pub fn begin_anew(&mut self, out: &mut dyn Out) {
+        let host = self.host;
+        out.push(Action::EndBearer { host });
+        if let Some(inflow) = self.inflow.take() {
+            out.push(Action::SetRoute { host, from: Some(inflow.from), via: Via::Buffer, watch: false });
+        }
+        self.set_routes(out);
+    }
+
     /// No more packets go to a target to which packets were forwarded: an end marker behind them reports
     /// this.
     pub fn stop_forwarding(&self, target: Addr, id: Identification, out: &mut dyn Out) {
-        out.push(end_marker(self.host, id).to(target));
+        out.send(target, end_marker(self.host, id));
     }
 
     /// Nothing comes but what the source forwards: the end marker follows it.
@@ -154,7 +182,7 @@ impl Bearer {
     pub fn expect_from(&mut self, from: Addr, now: Time, rules: &Rules, out: &mut dyn Out) {
         if rules.reordering {
             self.close(out);
-            self.inflow = Some(Inflow { from, until: None });
+            self.inflow = Some(Inflow::new(from, rules));
             self.restart_wait(now, rules);
             self.set_routes(out);
         }
@@ -173,13 +201,21 @@ impl Bearer {
         self.ended = None;
     }
 
-    /// A forwarded packet passed.
-    pub fn forwarded(&mut self, now: Time, rules: &Rules) {
+    /// A packet passed that it watches: a forwarded one, or the first direct one.
+    pub fn watched(&mut self, now: Time, rules: &Rules, out: &mut dyn Out) {
         self.restart_wait(now, rules);
+        if let Some(inflow) = &mut self.inflow
+            && inflow.guarded
+            && inflow.until.is_none()
+        {
+            inflow.until = Some(now + rules.reordering_wait);
+            self.set_routes(out);
+        }
     }
 
     fn restart_wait(&mut self, now: Time, rules: &Rules) {
         if let Some(inflow) = &mut self.inflow
+            && !inflow.guarded
             && self.outlet != Outlet::Hold
         {
             inflow.until = Some(now + rules.reordering_wait);
@@ -214,7 +250,7 @@ impl Bearer {
             return false;
         }
         let Some(id) = self.ended.take() else { return false };
-        out.push(end_marker(self.host, id).to(target));
+        out.send(target, end_marker(self.host, id));
         true
     }
 
@@ -243,7 +279,7 @@ pub(crate) fn end_marker(host: Addr, id: Identification) -> Signal<Message> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lte_x2::Params as LteParams;
+    use crate::lte_x2::{Action, Params as LteParams};
 
     /// A list of actions that the test does not read.
     fn unread() -> Vec<Action> {
@@ -258,11 +294,11 @@ mod tests {
         let (rules, id) = (LteParams::default().rules(), Identification::default());
         let at = |millis| Time::ZERO + roamlab_engine::Duration::from_millis(millis);
         let mut bearer = Bearer::expecting(host, id, source, &rules, &mut unread());
-        bearer.forwarded(at(10), &rules);
+        bearer.watched(at(10), &rules, &mut unread());
         assert_eq!(bearer.next_deadline(), None);
         bearer.attach(at(50), &rules, &mut unread());
         assert_eq!(bearer.next_deadline(), Some(at(50) + rules.reordering_wait));
-        bearer.forwarded(at(60), &rules);
+        bearer.watched(at(60), &rules, &mut unread());
         assert_eq!(bearer.next_deadline(), Some(at(60) + rules.reordering_wait));
     }
 

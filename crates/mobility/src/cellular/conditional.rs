@@ -4,7 +4,7 @@
 use super::context::{Candidate, Context, Environment, Progress, State};
 use super::message::{Message, Plan};
 use super::params::Conditional;
-use super::{Forwarding, Phase};
+use super::{Action, Phase};
 use roamlab_packet::Addr;
 
 impl Context {
@@ -49,27 +49,28 @@ impl Context {
         }
     }
 
-    fn name_candidates(&self, env: &mut Environment<'_>) {
-        let State::Conditional { candidates, .. } = &self.state else { return };
+    /// The candidates that are prepared.
+    pub fn prepared(&self) -> Vec<Addr> {
+        let State::Conditional { candidates, .. } = &self.state else { return Vec::new() };
         let prepared = candidates.iter().filter(|candidate| candidate.progress == Progress::Prepared);
-        let candidates = prepared.map(|candidate| candidate.target).collect();
+        prepared.map(|candidate| candidate.target).collect()
+    }
+
+    fn name_candidates(&self, env: &mut Environment<'_>) {
+        let candidates = self.prepared();
         if env.present {
             env.send(env.host, self.id, Message::ConditionalReconfiguration { candidates });
         }
     }
 
-    /// The host has gone to this candidate.
+    /// The host has gone to this candidate, or to the target at which it was to arrive before it leaves.
     pub fn succeeded(&mut self, from: Addr, env: &mut Environment<'_>) {
-        if !matches!(self.state, State::Conditional { .. }) || env.present {
-            return;
+        match self.state {
+            State::Conditional { .. } if !env.present => self.cancel_candidates(Some(from), env),
+            State::Dual { target, .. } if target == from => {}
+            _ => return,
         }
-        self.cancel_candidates(Some(from), env);
-        if env.rules.forwarding == Forwarding::Lossless {
-            env.send(from, self.id, Message::SnStatusTransfer { marking: None });
-        }
-        let until = env.now + env.rules.timers.reloc_overall;
-        self.state = State::Executing { target: from, until, early: false };
-        self.forward_to(from, env);
+        self.hand_over(from, false, env);
     }
 
     /// No candidate is needed any more, except one that has the host.
@@ -79,6 +80,9 @@ impl Context {
             if Some(candidate.target) != but {
                 env.send(candidate.target, self.id, Message::HandoverCancel);
             }
+        }
+        if env.rules.numbered && but.is_none() {
+            env.out.push(Action::ForwardBearer { host: env.host, to: Vec::new(), fresh: false });
         }
         self.state = State::Serving;
     }

@@ -49,6 +49,11 @@ pub(crate) enum State {
         until: Time,
         early: bool,
     },
+    /// Source: has commanded, and serves the host until it is at the target.
+    Dual {
+        target: Addr,
+        until: Time,
+    },
     /// Source: the host goes to one of these without a further command.
     Conditional {
         candidates: Vec<Candidate>,
@@ -87,7 +92,8 @@ pub(crate) enum Progress {
 pub(crate) struct Resuming {
     /// Of the host's request.
     pub id: Identification,
-    pub retry: Backoff,
+    /// When the answer is repeated, if it is.
+    pub retry: Option<Backoff>,
 }
 
 /// A path switch request that is not answered.
@@ -97,7 +103,8 @@ pub(crate) struct Path {
     pub base_station: Addr,
     /// Recipient of the notice when it is done.
     pub release: Option<Addr>,
-    pub retry: Backoff,
+    /// When it is repeated, if it is.
+    pub retry: Option<Backoff>,
 }
 
 /// Data for the reaction of a context.
@@ -115,7 +122,7 @@ pub(crate) struct Environment<'a> {
 
 impl Environment<'_> {
     pub fn send(&mut self, to: Addr, id: Identification, message: Message) {
-        self.out.push(Signal::about(self.host, id, message).to(to));
+        self.out.send(to, Signal::about(self.host, id, message));
     }
 
     pub fn note(&mut self, phase: Phase) {
@@ -138,12 +145,31 @@ impl Context {
         }
     }
 
+    /// True if the host is here or expected.
+    pub fn is_active(&self) -> bool {
+        !matches!(self.state, State::Leaving { .. })
+    }
+
+    /// The source learns from a target that the host has come.
+    pub fn awaits_success(&self) -> bool {
+        matches!(self.state, State::Conditional { .. } | State::Dual { .. })
+    }
+
     /// Asks that the path of the host go to a base station; `release` is notified when it does.
     pub fn switch_path(&mut self, base_station: Addr, release: Option<Addr>, env: &mut Environment<'_>) {
-        let retry = env.rules.timers.s1_retry(env.now);
-        let path = Path { id: self.id, base_station, release, retry };
-        env.send(env.core, path.id, Message::PathSwitchRequest { base_station });
+        let path = Path { id: self.id, base_station, release, retry: env.rules.core_retry(env.now) };
+        env.send(env.core, path.id, Message::PathSwitchRequest { base_station, prepared: false });
         self.path = Some(path);
+    }
+
+    /// Has the path of the host come to here from `source`.
+    pub fn fetch_path(&mut self, source: Addr, env: &mut Environment<'_>) {
+        if env.rules.core_prepares {
+            let base_station = env.address;
+            env.send(env.core, self.id, Message::PathSwitchRequest { base_station, prepared: true });
+        } else {
+            self.switch_path(env.address, Some(source), env);
+        }
     }
 
     /// The path switch request is acknowledged.
@@ -165,8 +191,8 @@ impl Context {
         }
     }
 
-    /// An end marker has come.
-    pub fn end_marker(&mut self, from: Addr, id: Identification, env: &mut Environment<'_>) {
+    /// An end marker has come; true if it has passed to a target.
+    pub fn end_marker(&mut self, from: Addr, id: Identification, env: &mut Environment<'_>) -> bool {
         let waited = self.bearer.waits();
         let relayed = self.bearer.end_marker(from, id, env.out);
         if waited && !self.bearer.waits() {
@@ -178,6 +204,7 @@ impl Context {
         if matches!(self.state, State::Ready { .. }) && self.bearer.path_has_left() && !self.bearer.waits() {
             env.out.push(Action::AwaitDrained { host: env.host });
         }
+        relayed
     }
 
     fn wait_is_over(&mut self, env: &mut Environment<'_>) {
@@ -192,10 +219,12 @@ impl Context {
     /// Some of its deadlines may have come; whether the context stays.
     pub fn on_timer(&mut self, env: &mut Environment<'_>) -> bool {
         self.wait_is_over(env);
-        if let Some(path) = self.path.as_mut().filter(|path| path.retry.at <= env.now) {
-            path.retry = path.retry.again(env.now);
+        if let Some(path) = &mut self.path
+            && let Some(retry) = path.retry.take_if(|retry| retry.at <= env.now)
+        {
+            path.retry = Some(retry.again(env.now));
             let Path { id, base_station, .. } = *path;
-            env.send(env.core, id, Message::PathSwitchRequest { base_station });
+            env.send(env.core, id, Message::PathSwitchRequest { base_station, prepared: false });
         }
         if let Some(timer) = self.measuring.filter(|timer| timer.at <= env.now) {
             self.measuring = env.present.then(|| timer.again(env.now));
@@ -203,8 +232,10 @@ impl Context {
                 env.send(env.host, self.id, Message::MeasurementControl);
             }
         }
-        if let Some(resuming) = self.resuming.as_mut().filter(|resuming| resuming.retry.at <= env.now) {
-            resuming.retry = resuming.retry.again(env.now);
+        if let Some(resuming) = &mut self.resuming
+            && let Some(retry) = resuming.retry.take_if(|retry| retry.at <= env.now)
+        {
+            resuming.retry = Some(retry.again(env.now));
             let id = resuming.id;
             env.send(env.host, id, Message::Reestablishment);
         }
@@ -216,6 +247,7 @@ impl Context {
             State::Preparing { until, .. }
             | State::Ready { until, .. }
             | State::Executing { until, .. }
+            | State::Dual { until, .. }
             | State::Conditional { until, .. } => {
                 if until <= env.now {
                     self.source_times_out(env);
@@ -244,12 +276,13 @@ impl Context {
             State::Preparing { until, .. }
             | State::Ready { until, .. }
             | State::Executing { until, .. }
+            | State::Dual { until, .. }
             | State::Conditional { until, .. }
             | State::Leaving { until } => Some(until),
         };
-        let path = self.path.map(|path| path.retry.at);
+        let path = self.path.and_then(|path| Some(path.retry?.at));
         let measuring = self.measuring.map(|timer| timer.at);
-        let resuming = self.resuming.map(|resuming| resuming.retry.at);
+        let resuming = self.resuming.and_then(|resuming| Some(resuming.retry?.at));
         [due, path, measuring, resuming, self.bearer.next_deadline()].into_iter().flatten().for_each(each);
     }
 }

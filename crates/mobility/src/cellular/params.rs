@@ -1,9 +1,9 @@
 //! Parameters of the blocks.
 
 use crate::backoff::Backoff;
-use crate::events::{A3, Event};
+use crate::events::{A3, Condition, Event, Events, ReportConfig};
 use roamlab_engine::{Duration, Time};
-use roamlab_packet::Dscp;
+use roamlab_packet::{Addr, Dscp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,8 +30,46 @@ pub(crate) struct Rules {
     pub conditional: Option<Conditional>,
     /// The source cancels candidates to which the host has not gone after this.
     pub validity: Duration,
+    /// Hosts have a numbered bearer: its numbers travel with the SN status transfer, and the source keeps what it forwards
+    /// until the handover is over.
+    pub numbered: bool,
+    /// The numbers continue at the target; `false`: they begin anew there.
+    pub continues: bool,
+    /// Hosts stay at the source until they are at the target. Needs numbers.
+    pub dual: bool,
+    /// How long direct packets wait without an end marker.
+    pub order_wait: OrderWait,
+    /// The node through which packets are forwarded; `None`: they go to the target.
+    pub relay: Option<Addr>,
+    /// The core network prepares the targets, so that a notice is enough to have the path switched.
+    pub core_prepares: bool,
+    /// Requests are repeated until their answers come; `false`: the transport repeats them.
+    pub repeats: bool,
+    /// A base station forgets a host that has gone without a command after this.
+    pub absence: Duration,
     /// Timers.
     pub timers: Timers,
+}
+
+/// From when on direct packets wait at most for the reordering wait.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum OrderWait {
+    /// From the last forwarded packet, once the host is there.
+    LastForwarded,
+    /// From the first direct packet.
+    FirstDirect,
+}
+
+impl Rules {
+    /// Where packets for a target are sent.
+    pub fn way_to(&self, target: Addr) -> Addr {
+        self.relay.unwrap_or(target)
+    }
+
+    /// When a request to the core network is repeated first.
+    pub fn core_retry(&self, now: Time) -> Option<Backoff> {
+        self.repeats.then(|| self.timers.s1_retry(now))
+    }
 }
 
 /// Conditional handover (TS 36.331 §5.3.5.9, TS 38.300 §9.2.3.4): the source prepares the targets that the host reports,
@@ -61,15 +99,42 @@ impl Default for Conditional {
 }
 
 impl Conditional {
-    /// The event of the execution condition.
-    pub(crate) fn event(&self) -> Event {
+    /// Refuses what the standard excludes.
+    ///
+    /// # Errors
+    /// The field, and what was expected and what to write.
+    pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
+        if !(1..=MOST_CANDIDATES).contains(&self.candidates) {
+            return Err(("candidates", format!("a host has 1 to {MOST_CANDIDATES} candidates: write 2")));
+        }
+        self.event().check()
+    }
+
+    /// The execution condition for these candidates, with the layer-3 filter of the host's reports.
+    pub(crate) fn condition(
+        &self,
+        name: &'static str,
+        candidates: &[Addr],
+        reports: &ReportConfig,
+    ) -> Condition {
+        Condition {
+            name,
+            candidates: Some(candidates.to_vec()),
+            events: Events(vec![self.event()]),
+            filter_coefficient: reports.filter_coefficient,
+            report_interval: None,
+            leaves_at_once: false,
+        }
+    }
+
+    fn event(&self) -> Event {
         let Conditional { offset_db, hysteresis_db, time_to_trigger, .. } = *self;
         Event::A3(A3 { offset_db, hysteresis_db, time_to_trigger })
     }
 }
 
 /// Most candidates: maxCondConfig of TS 36.331 §6.4.
-pub(crate) const MOST_CANDIDATES: u32 = 8;
+const MOST_CANDIDATES: u32 = 8;
 
 /// Who has the path switched.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]

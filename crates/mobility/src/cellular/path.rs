@@ -28,7 +28,7 @@ impl Paths {
         match old {
             Some((_, known)) if id <= known => return id == known,
             Some((old, _)) if old != base_station => {
-                (0..self.end_markers).for_each(|_| out.push(end_marker(host, id).to(old)));
+                (0..self.end_markers).for_each(|_| out.send(old, end_marker(host, id)));
             }
             _ => {}
         }

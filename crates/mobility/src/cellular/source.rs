@@ -4,7 +4,7 @@ use super::bearer::Outlet;
 use super::context::{Context, Environment, State};
 use super::message::{Message, Plan};
 use super::{Action, Cancelled, Forwarding, PathSwitch, Phase};
-use roamlab_packet::{Addr, MarkingState};
+use roamlab_packet::{Addr, BearerState, MarkingState};
 
 impl Context {
     /// The host has reported a better neighbour.
@@ -28,6 +28,7 @@ impl Context {
             }
             State::Preparing { .. }
             | State::Executing { .. }
+            | State::Dual { .. }
             | State::Conditional { .. }
             | State::Prepared { .. }
             | State::Leaving { .. } => {}
@@ -56,7 +57,8 @@ impl Context {
         self.begin_handover(env);
         let until = env.now + env.rules.timers.reloc_prep;
         self.state = State::Preparing { target, until, early, wanted };
-        let plan = if early { Plan::SwitchEarly } else { Plan::Command };
+        let usual = if env.rules.dual { Plan::Dual } else { Plan::Command };
+        let plan = if early { Plan::SwitchEarly } else { usual };
         env.send(target, self.id, Message::HandoverRequest { plan });
     }
 
@@ -99,29 +101,64 @@ impl Context {
     fn command(&mut self, target: Addr, early: bool, env: &mut Environment<'_>) {
         env.note(Phase::HandoverCommanded);
         env.send(env.host, self.id, Message::HandoverCommand { target });
-        match env.rules.forwarding {
-            // The answer sends it.
-            Forwarding::Lossless if env.rules.carry_marking_state => {
-                env.out.push(Action::ReportMarking { host: env.host });
-            }
-            Forwarding::Lossless => env.send(target, self.id, Message::SnStatusTransfer { marking: None }),
-            Forwarding::Seamless | Forwarding::None => {}
+        if env.rules.dual {
+            // The answer of layer 2 begins the forwarding.
+            self.state = State::Dual { target, until: env.now + env.rules.timers.reloc_overall };
+            env.out.push(Action::ReportBearer { host: env.host });
+        } else {
+            self.hand_over(target, early, env);
         }
+    }
+
+    /// The host goes to this target: numbers and packets follow.
+    pub fn hand_over(&mut self, target: Addr, early: bool, env: &mut Environment<'_>) {
+        self.send_status(target, env);
         self.state = State::Executing { target, until: env.now + env.rules.timers.reloc_overall, early };
+        if env.rules.numbered && env.rules.forwarding == Forwarding::None {
+            self.bearer.hold(env.out);
+        }
         self.forward_to(target, env);
+    }
+
+    /// Sends the state of bearers without loss, or asks layer 2 for it: then its answer sends it.
+    fn send_status(&self, target: Addr, env: &mut Environment<'_>) {
+        let host = env.host;
+        if env.rules.numbered {
+            env.out.push(Action::FreezeBearer { host });
+            if env.rules.continues {
+                env.out.push(Action::ReportBearer { host });
+            }
+        } else if env.rules.forwarding == Forwarding::Lossless {
+            if env.rules.carry_marking_state {
+                env.out.push(Action::ReportMarking { host });
+            } else {
+                let message = Message::SnStatusTransfer { marking: None, counts: None };
+                env.send(target, self.id, message);
+            }
+        }
+    }
+
+    /// The numbers at which the target continues, just before packets are forwarded.
+    pub fn bearer_reported(&self, state: Option<BearerState>, env: &mut Environment<'_>) {
+        if let State::Executing { target, .. } = self.state
+            && let Some(BearerState { counts, .. }) = state
+        {
+            env.send(target, self.id, Message::SnStatusTransfer { marking: None, counts: Some(counts) });
+        }
     }
 
     /// The estimate by which the host's queue drops or marks, just before it is emptied.
     pub fn marking_reported(&self, marking: Option<MarkingState>, env: &mut Environment<'_>) {
         if let State::Executing { target, .. } = self.state {
-            env.send(target, self.id, Message::SnStatusTransfer { marking });
+            env.send(target, self.id, Message::SnStatusTransfer { marking, counts: None });
         }
     }
 
     pub fn forward_to(&mut self, target: Addr, env: &mut Environment<'_>) {
-        if env.rules.forwarding != Forwarding::None && self.bearer.outlet() != Outlet::Tunnel(target) {
+        let way = env.rules.way_to(target);
+        if env.rules.forwarding != Forwarding::None && self.bearer.outlet() != Outlet::Tunnel(way) {
             env.note(Phase::ForwardingStarted);
-            self.bearer.forward(target, env.now, env.rules, env.out);
+            self.bearer.forward(way, env.now, env.rules, env.out);
             if self.bearer.relay_end(env.out) {
                 env.note(Phase::ForwardingEnded);
             }
@@ -151,6 +188,7 @@ impl Context {
                 self.state = State::Leaving { until: env.now + env.rules.timers.forwarding_hold }
             }
             State::Conditional { .. } => self.candidates_time_out(env),
+            State::Dual { .. } => self.withdraw(env),
             State::Serving | State::Prepared { .. } | State::Leaving { .. } => {}
         }
     }
@@ -163,8 +201,11 @@ impl Context {
             _ => return,
         };
         env.send(target, self.id, Message::HandoverCancel);
+        if env.rules.numbered {
+            env.out.push(Action::ResumeBearer { host: env.host });
+        }
         if commanded || self.bearer.path_has_left() {
-            self.bearer.stop_forwarding(target, self.id, env.out);
+            self.bearer.stop_forwarding(env.rules.way_to(target), self.id, env.out);
         }
         self.state = State::Serving;
         if early {
@@ -177,6 +218,37 @@ impl Context {
         if returns && (commanded || early) {
             self.bearer.expect_from(target, env.now, env.rules, env.out);
         }
+    }
+
+    /// The host's connection continues elsewhere: what was prepared is off, and what was forwarded comes back.
+    pub fn withdraw(&mut self, env: &mut Environment<'_>) {
+        match self.state {
+            State::Preparing { target, .. } => env.send(target, self.id, Message::HandoverCancel),
+            State::Executing { target, .. } => {
+                env.send(target, self.id, Message::HandoverCancel);
+                env.out.push(Action::ResumeBearer { host: env.host });
+                self.bearer.stop_forwarding(env.rules.way_to(target), self.id, env.out);
+                self.bearer.since(self.id);
+                self.bearer.keep(env.out);
+                if env.rules.cancelled == Cancelled::Return && env.rules.forwarding != Forwarding::None {
+                    self.bearer.expect_from(target, env.now, env.rules, env.out);
+                }
+            }
+            State::Dual { target, .. } => {
+                env.send(target, self.id, Message::HandoverCancel);
+                env.out.push(Action::ForwardBearer { host: env.host, to: Vec::new(), fresh: false });
+            }
+            State::Conditional { .. } => return self.cancel_candidates(None, env),
+            State::Serving | State::Ready { .. } | State::Prepared { .. } | State::Leaving { .. } => return,
+        }
+        env.note(Phase::HandoverCancelled);
+        self.state = State::Serving;
+    }
+
+    /// The host's connection is to continue here: the same, and nothing is sent until it does.
+    pub fn abandon(&mut self, env: &mut Environment<'_>) {
+        self.withdraw(env);
+        self.bearer.hold(env.out);
     }
 
     /// The target has the host and the path; whether the context stays.
@@ -201,14 +273,17 @@ impl Context {
         if let State::Prepared { until, granted, .. } = &mut self.state {
             (*until, *granted) = (env.now + env.rules.timers.joining, None);
         }
-        let forget_at = env.now + env.rules.timers.reloc_overall;
+        let forget_at = env.now + env.rules.absence;
         match &mut self.state {
             State::Serving | State::Preparing { .. } | State::Ready { .. } => {}
             State::Conditional { until, .. } => *until = forget_at.min(*until),
-            State::Executing { .. } | State::Prepared { .. } | State::Leaving { .. } => return,
+            State::Executing { .. } | State::Dual { .. } | State::Prepared { .. } | State::Leaving { .. } => {
+                return;
+            }
         }
         self.forget_at = Some(forget_at);
-        if env.rules.forwarding != Forwarding::None {
+        // With numbers layer 2 repeats what is not confirmed: a base station does not notice at once that a host is gone.
+        if env.rules.forwarding != Forwarding::None && !env.rules.numbered {
             self.bearer.hold(env.out);
         }
     }

@@ -5,10 +5,10 @@
 //! switched is switched back. Messages of an older handover are ignored.
 
 use super::{Action, Input, Kind, Message, Params, Phase};
-use crate::cellular::{self, Bearer, Context, Environment, Outlet, Plan, Resuming, Rules, State};
+use crate::cellular::{self, Bearer, Context, Environment, Plan, Resuming, Rules, State};
 use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger};
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -146,7 +146,7 @@ impl ENodeB {
         let mut continues = false;
         self.with(host, now, out, |context, env| {
             continues = context.id >= id && !matches!(context.state, State::Leaving { .. });
-            let retry = env.rules.timers.rrc_retry(env.now);
+            let retry = Some(env.rules.timers.rrc_retry(env.now));
             context.resuming = continues.then_some(Resuming { id, retry });
             true
         });
@@ -169,29 +169,14 @@ impl ENodeB {
         if known.is_some_and(|known| id <= known.id) {
             return;
         }
-        let active = |(&other, context): (&Addr, &Context)| {
-            other != host && !matches!(context.state, State::Leaving { .. })
-        };
-        let others = self.hosts.iter().filter(|&entry| active(entry)).count();
-        let full = self.admission_limit.is_some_and(|limit| others >= limit as usize);
+        let others = self.hosts.iter().filter(|&(&other, context)| other != host && context.is_active());
+        let full = self.admission_limit.is_some_and(|limit| others.count() >= limit as usize);
         if full || self.present.contains(&host) {
             let message = Message::about(host, id, Kind::HandoverPreparationFailure);
             return out.push(message.to(source));
         }
-        if let Some(known) = known
-            && let Outlet::Tunnel(target) = known.bearer.outlet()
-        {
-            known.bearer.stop_forwarding(target, known.id, out);
-        }
-        if let Some(known) = known {
-            known.bearer.expect_no_more(out);
-        }
-        let bearer = Bearer::expecting(host, id, source, &self.rules, out);
-        let validity = self.rules.conditional.as_ref().filter(|_| plan == Plan::Condition);
-        let until =
-            now + validity.map_or(Duration::ZERO, |_| self.rules.validity) + self.rules.timers.joining;
-        let state = State::Prepared { source, until, granted: None, plan };
-        self.hosts.insert(host, Context::new(id, state, bearer));
+        let context = Context::expecting((host, id), known, (source, plan), now, (&self.rules, out));
+        self.hosts.insert(host, context);
         out.push(Message::about(host, id, Kind::HandoverRequestAck).to(source));
     }
 
@@ -275,7 +260,9 @@ fn on_message(
         }
         Kind::PathSwitchRequestAck if of_path => context.path_switched(env),
         Kind::PathSwitchRequestFailure if of_path => context.path_refused(env),
-        Kind::EndMarker => context.end_marker(from, id, env),
+        Kind::EndMarker => {
+            context.end_marker(from, id, env);
+        }
         Kind::ContextReleaseCommand if id > context.id && !env.present => {
             context.bearer.end(env.out);
             return false;
@@ -292,7 +279,7 @@ impl Role for ENodeB {
             Some(State::Serving) => StateName::Serving,
             Some(State::Preparing { .. }) => StateName::Preparing,
             Some(State::Ready { .. }) => StateName::Ready,
-            Some(State::Executing { .. }) => StateName::Executing,
+            Some(State::Executing { .. } | State::Dual { .. }) => StateName::Executing,
             Some(State::Conditional { .. }) => StateName::Conditional,
             Some(State::Prepared { .. }) => StateName::Prepared,
             Some(State::Leaving { .. }) => StateName::Leaving,
@@ -314,7 +301,7 @@ impl Agent for ENodeB {
             Input::Deadline => self.on_timer(now, out),
             Input::Data { host, .. } => {
                 if let Some(context) = self.hosts.get_mut(&host) {
-                    context.bearer.forwarded(now, &self.rules);
+                    context.bearer.watched(now, &self.rules, out);
                 }
             }
             Input::Message { from, message } => self.on_message(from, message, now, out),

@@ -117,10 +117,15 @@ impl From<Message> for Kind {
                 Kind::ConditionalReconfiguration { candidates }
             }
             Message::HandoverSuccess => Kind::HandoverSuccess,
-            Message::SnStatusTransfer { marking } => Kind::SnStatusTransfer { marking },
+            Message::SnStatusTransfer { marking, .. } => Kind::SnStatusTransfer { marking },
             Message::HandoverCancel => Kind::HandoverCancel,
             Message::RandomAccessResponse => Kind::RandomAccessResponse,
-            Message::PathSwitchRequest { base_station } => Kind::PathSwitchRequest { base_station },
+            Message::PathSwitchRequest { base_station, .. } => Kind::PathSwitchRequest { base_station },
+            Message::PathSwitchRequestAck => Kind::PathSwitchRequestAck,
+            Message::PathSwitchRequestFailure => Kind::PathSwitchRequestFailure,
+            Message::ModifyBearerRequest { base_station } => Kind::ModifyBearerRequest { base_station },
+            Message::InitialContextSetup => Kind::InitialContextSetup,
+            Message::ContextReleaseCommand => Kind::ContextReleaseCommand,
             Message::ContextRelease => Kind::ContextRelease,
             Message::EndMarker => Kind::EndMarker,
             Message::Reestablishment => Kind::Reestablishment,

@@ -1,14 +1,12 @@
-//! The mobility management entity: requests path switches, one after the other for each host.
-//!
-//! A request that is next after a newer one was done is answered with a failure.
+//! The mobility management entity: requests path switches, one after the other for each host, by a block of
+//! [`cellular`](crate::cellular).
 
 use super::{Action, Input, Kind, Message, Params, Phase};
-use crate::backoff::Backoff;
+use crate::Agent;
+use crate::cellular::{Asks, PathSwitching, Request, Rules};
 use crate::transitions::Role;
-use crate::{Agent, Identification};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
-use std::collections::{BTreeMap, VecDeque};
 
 crate::transitions! {
     Mme, "state of a host": Unknown "unknown", Idle "idle", Modifying "modifying";
@@ -26,143 +24,28 @@ crate::transitions! {
 /// LTE at the mobility management entity.
 #[derive(Clone, Debug)]
 pub struct Mme {
-    gateway: Addr,
-    params: Params,
-    hosts: BTreeMap<Addr, Host>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Host {
-    /// Of the newest request that was begun.
-    id: Identification,
-    /// Where the path goes since that request is done.
-    base_station: Option<Addr>,
-    /// Under way.
-    change: Option<Change>,
-    queue: VecDeque<Request>,
-}
-
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-struct Request {
-    from: Addr,
-    id: Identification,
-    base_station: Addr,
-    service: bool,
-}
-
-#[derive(Clone, Debug)]
-struct Change {
-    request: Request,
-    /// Others who ask for the same.
-    also: Vec<Addr>,
-    retry: Backoff,
+    paths: PathSwitching,
+    rules: Rules,
 }
 
 impl Mme {
     /// An entity that knows no host; the gateway of all is `gateway`.
     pub fn new(gateway: Addr, params: &Params) -> Mme {
-        Mme { gateway, params: params.clone(), hosts: BTreeMap::new() }
-    }
-
-    fn requested(&mut self, host: Addr, request: Request, now: Time, out: &mut Vec<Action>) {
-        let known = match request.service {
-            true => self.hosts.entry(host).or_default(),
-            false => match self.hosts.get_mut(&host) {
-                Some(known) => known,
-                None => return refuse(host, request, out),
-            },
-        };
-        match &mut known.change {
-            Some(change) if change.request.id == request.id => {
-                if !request.service
-                    && request.from != change.request.from
-                    && !change.also.contains(&request.from)
-                {
-                    change.also.push(request.from);
-                }
-            }
-            None if known.id == request.id && !request.service => {
-                out.push(Message::about(host, request.id, Kind::PathSwitchRequestAck).to(request.from));
-            }
-            _ if request.id <= known.id => refuse(host, request, out),
-            Some(_) => {
-                // Of the repeated service requests of a host the last one is enough.
-                known.queue.retain(|waits| !(waits.service && request.service && waits.from == request.from));
-                if !known.queue.contains(&request) {
-                    known.queue.push_back(request);
-                }
-            }
-            None => self.begin(host, request, now, out),
-        }
-    }
-
-    fn begin(&mut self, host: Addr, request: Request, now: Time, out: &mut Vec<Action>) {
-        let Some(known) = self.hosts.get_mut(&host) else { return };
-        known.id = request.id;
-        let retry = self.params.timers.s1_retry(now);
-        known.change = Some(Change { request, also: Vec::new(), retry });
-        self.ask(host, out);
-    }
-
-    fn ask(&self, host: Addr, out: &mut Vec<Action>) {
-        let Some(change) = self.hosts.get(&host).and_then(|known| known.change.as_ref()) else { return };
-        let Request { id, base_station, .. } = change.request;
-        out.push(Message::about(host, id, Kind::ModifyBearerRequest { base_station }).to(self.gateway));
-    }
-
-    fn modified(&mut self, host: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
-        let Some(known) = self.hosts.get_mut(&host) else { return };
-        let Some(change) = known.change.take_if(|change| change.request.id == id) else { return };
-        let Request { from, base_station, service, .. } = change.request;
-        let old = known.base_station.replace(base_station);
-        if service {
-            out.push(Message::about(host, id, Kind::InitialContextSetup).to(base_station));
-            if let Some(old) = old.filter(|&old| old != base_station) {
-                out.push(Message::about(host, id, Kind::ContextReleaseCommand).to(old));
-            }
-        } else {
-            for asked in std::iter::once(from).chain(change.also) {
-                out.push(Message::about(host, id, Kind::PathSwitchRequestAck).to(asked));
-            }
-        }
-        while let Some(known) = self.hosts.get_mut(&host)
-            && known.change.is_none()
-            && let Some(next) = known.queue.pop_front()
-        {
-            self.requested(host, next, now, out);
-        }
-    }
-
-    fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
-        let mut again = Vec::new();
-        for (&host, known) in &mut self.hosts {
-            if let Some(change) = known.change.as_mut().filter(|change| change.retry.at <= now) {
-                change.retry = change.retry.again(now);
-                again.push(host);
-            }
-        }
-        again.into_iter().for_each(|host| self.ask(host, out));
-    }
-}
-
-fn refuse(host: Addr, request: Request, out: &mut Vec<Action>) {
-    // A service request is repeated by its host, with a newer identification.
-    if !request.service {
-        out.push(Message::about(host, request.id, Kind::PathSwitchRequestFailure).to(request.from));
+        Mme { paths: PathSwitching::new(gateway), rules: params.rules() }
     }
 }
 
 impl Role for Mme {
     fn state(&self, host: Addr) -> StateName {
-        match self.hosts.get(&host) {
+        match self.paths.is_busy(host) {
             None => StateName::Unknown,
-            Some(Host { change: None, .. }) => StateName::Idle,
-            Some(Host { change: Some(_), .. }) => StateName::Modifying,
+            Some(false) => StateName::Idle,
+            Some(true) => StateName::Modifying,
         }
     }
 
     fn hosts(&self) -> impl Iterator<Item = Addr> {
-        self.hosts.keys().copied()
+        self.paths.hosts()
     }
 }
 
@@ -172,30 +55,27 @@ impl Agent for Mme {
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {
-            Input::Deadline => self.on_timer(now, out),
+            Input::Deadline => self.paths.on_timer(now, out),
             Input::Message { from, message } => {
                 let Message { host: Some(host), id, kind } = message else { return };
-                match kind {
+                let request = match kind {
                     Kind::PathSwitchRequest { base_station } => {
-                        self.requested(host, Request { from, id, base_station, service: false }, now, out);
+                        Request { from, id, base_station, asks: Asks::Switch }
                     }
-                    Kind::ServiceRequest => {
-                        self.requested(
-                            host,
-                            Request { from, id, base_station: from, service: true },
-                            now,
-                            out,
-                        );
+                    Kind::ServiceRequest => Request { from, id, base_station: from, asks: Asks::Service },
+                    Kind::ModifyBearerResponse => {
+                        self.paths.modified(host, id, now, (&self.rules, out));
+                        return;
                     }
-                    Kind::ModifyBearerResponse => self.modified(host, id, now, out),
-                    _ => {}
-                }
+                    _ => return,
+                };
+                self.paths.requested(host, request, now, (&self.rules, out));
             }
             Input::Trigger(_) | Input::Data { .. } => {}
         }
     }
 
     fn deadlines(&self, each: &mut dyn FnMut(Time)) {
-        self.hosts.values().filter_map(|known| Some(known.change.as_ref()?.retry.at)).for_each(each);
+        self.paths.deadlines(each);
     }
 }

@@ -143,7 +143,7 @@ pub use user_equipment::UserEquipment;
 /// A message of the protocol.
 pub type Message = crate::Signal<Kind>;
 type Input = crate::Input<Message>;
-type Action = crate::Action<Message, Phase>;
+pub(crate) type Action = crate::Action<Message, Phase>;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Parameters of LTE handover over X2.
 
-use crate::cellular::{Cancelled, Conditional, Forwarding, MOST_CANDIDATES, PathSwitch, Rules, Timers};
+use crate::cellular::{Cancelled, Conditional, Forwarding, OrderWait, PathSwitch, Rules, Timers};
 use crate::{Domain, ReportConfig};
 use roamlab_engine::{Bytes, Duration, Packets};
 use roamlab_packet::Dscp;
@@ -146,6 +146,14 @@ impl Params {
             carry_marking_state: self.carry_marking_state,
             conditional: self.conditional.clone(),
             validity: VALIDITY,
+            numbered: false,
+            continues: false,
+            dual: false,
+            order_wait: OrderWait::LastForwarded,
+            relay: None,
+            core_prepares: false,
+            repeats: true,
+            absence: self.timers.reloc_overall,
             timers: self.timers.clone(),
         }
     }
@@ -197,11 +205,8 @@ impl Params {
     }
 
     fn check_conditional(&self, conditional: &Conditional) -> Result<(), (String, String)> {
-        let refuse = |field: &str, message: String| Err((format!("conditional.{field}"), message));
-        if !(1..=MOST_CANDIDATES).contains(&conditional.candidates) {
-            return refuse("candidates", format!("a host has 1 to {MOST_CANDIDATES} candidates: write 2"));
-        }
-        conditional.event().check().or_else(|(field, message)| refuse(field, message))?;
+        let refuse = |(field, message)| (format!("conditional.{field}"), message);
+        conditional.check().map_err(refuse)?;
         let other = if self.path_switch != PathSwitch::Standard {
             Some(("path_switch", "\"standard\""))
         } else {

@@ -5,7 +5,7 @@
 use super::{Action, Forwarding, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
 use crate::transitions::Role;
-use crate::{Agent, Condition, Events, Identification, L2Trigger};
+use crate::{Agent, Condition, Identification, L2Trigger};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
@@ -181,15 +181,9 @@ impl UserEquipment {
 
     /// The condition under which the host goes to one of these; nothing if it is commanded.
     fn execution(&self, candidates: &[Addr]) -> Option<Condition> {
-        let event = self.params.conditional.as_ref()?.event();
-        Some(Condition {
-            name: EXECUTE,
-            candidates: Some(candidates.to_vec()),
-            events: Events(vec![event]),
-            filter_coefficient: self.params.measurement.filter_coefficient,
-            report_interval: None,
-            leaves_at_once: true,
-        })
+        let conditional = self.params.conditional.as_ref()?;
+        let condition = conditional.condition(EXECUTE, candidates, &self.params.measurement);
+        Some(Condition { leaves_at_once: true, ..condition })
     }
 
     fn reconfigure(&mut self, new: Candidates, out: &mut Vec<Action>) {

@@ -1,7 +1,7 @@
 //! A mobility agent at a node: its state machine, its deadlines, and what it has asked of the node.
 
 use crate::ids::DomainId;
-use roamlab_engine::Time;
+use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{Buffering, MobilityAgent};
 
 mod machine;
@@ -17,6 +17,8 @@ pub struct Agent {
     pub domain: DomainId,
     /// The buffers that it has at its node.
     pub buffering: Option<Buffering>,
+    /// discardTimer of the numbered radio bearers of its domain; `None`: infinity, or there are none.
+    pub discard: Option<Duration>,
     /// It is notified of data that hosts of its domain send through its node.
     pub watches_uplink: bool,
     /// Its state machine.
@@ -33,9 +35,10 @@ impl Agent {
         domain: DomainId,
         role: MobilityAgent,
         buffering: Option<Buffering>,
-        watches_uplink: bool,
+        (watches_uplink, discard): (bool, Option<Duration>),
     ) -> Agent {
         let (deadline, machine) = (role.next_deadline(), Machine::new(role));
-        Agent { domain, buffering, watches_uplink, machine, deadline, timers: Timers::default() }
+        let timers = Timers::default();
+        Agent { domain, buffering, discard, watches_uplink, machine, deadline, timers }
     }
 }

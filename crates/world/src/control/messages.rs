@@ -2,9 +2,11 @@
 //! from the sending of the message to the delivery or loss of the last packet that carries it.
 
 use crate::ids::{CellId, DomainId};
-use roamlab_mobility::Message;
-use roamlab_packet::MessageId;
+use roamlab_engine::Time;
+use roamlab_mobility::{Message, Repeat};
+use roamlab_packet::{Addr, MessageId};
 use roamlab_radio::Management;
+use roamlab_record::cause::CauseId;
 use roamlab_record::ids::NodeId;
 use roamlab_scenario::PATH_CHANGE;
 use rustc_hash::FxHashMap;
@@ -29,6 +31,27 @@ impl Content {
             Content::PathChange(_) => PATH_CHANGE,
         }
     }
+
+    /// How its transport repeats it when it is lost.
+    fn repeat(&self) -> Option<Repeat> {
+        match self {
+            Content::Agent(_, message) => message.repeat(),
+            Content::Frame(_) | Content::PathChange(_) => None,
+        }
+    }
+}
+
+/// A message that was lost, and that its transport sends again.
+#[derive(Clone, Debug)]
+pub struct Repetition {
+    /// The message.
+    pub content: Content,
+    /// Source and destination.
+    pub ends: (Addr, Addr),
+    /// How often it has been sent again then.
+    pub number: u32,
+    /// The row of its loss.
+    pub cause: CauseId,
 }
 
 /// A management frame between a host and the base station of a cell.
@@ -48,6 +71,18 @@ struct InFlight {
     content: Content,
     /// Packets that carry it.
     packets: u32,
+    sent: Sent,
+}
+
+/// The sending of a message.
+#[derive(Copy, Clone, Debug)]
+pub struct Sent {
+    /// When.
+    pub at: Time,
+    /// Source and destination.
+    pub ends: (Addr, Addr),
+    /// How often it had been sent before.
+    pub repetition: u32,
 }
 
 /// All messages in flight.
@@ -57,14 +92,16 @@ pub struct Messages {
     sent: u32,
     /// Looked up only.
     in_flight: FxHashMap<MessageId, InFlight>,
+    /// Messages that were lost and are sent again.
+    repetitions: Vec<Option<Repetition>>,
 }
 
 impl Messages {
     /// A message that one packet is to carry; its number.
-    pub fn send(&mut self, content: Content) -> MessageId {
+    pub fn send(&mut self, content: Content, sent: Sent) -> MessageId {
         let id = MessageId(self.sent);
         self.sent += 1;
-        self.in_flight.insert(id, InFlight { content, packets: 1 });
+        self.in_flight.insert(id, InFlight { content, packets: 1, sent });
         id
     }
 
@@ -85,14 +122,28 @@ impl Messages {
         }
     }
 
-    /// A packet with a message is lost.
-    pub fn lose(&mut self, id: MessageId) {
-        if let Some(message) = self.in_flight.get_mut(&id) {
-            message.packets -= 1;
-            if message.packets == 0 {
-                self.in_flight.remove(&id);
-            }
+    /// A packet with a message is lost, which the row `cause` is about. If it was the last one, the message may be sent again:
+    /// when, and its place in the list of repetitions.
+    pub fn lose(&mut self, id: MessageId, cause: CauseId) -> Option<(Time, u32)> {
+        let message = self.in_flight.get_mut(&id)?;
+        message.packets -= 1;
+        if message.packets > 0 {
+            return None;
         }
+        let InFlight { content, sent: Sent { at, ends, repetition }, .. } = self.in_flight.remove(&id)?;
+        let Repeat { after, longest, times } = content.repeat()?;
+        if repetition >= times {
+            return None;
+        }
+        let wait = (0..repetition).fold(after, |wait, _| (wait * 2).min(longest).max(after));
+        let slot = self.repetitions.len() as u32;
+        self.repetitions.push(Some(Repetition { content, ends, number: repetition + 1, cause }));
+        Some((at + wait, slot))
+    }
+
+    /// A message that is sent again now.
+    pub fn repeat(&mut self, slot: u32) -> Option<Repetition> {
+        self.repetitions[slot as usize].take()
     }
 
     /// The name of a message in flight.
@@ -117,11 +168,13 @@ mod tests {
     #[test]
     fn a_message_is_kept_until_the_last_packet_with_it_is_delivered_or_lost() {
         let mut messages = Messages::default();
-        let [first, second] = [(); 2].map(|()| messages.send(frame()));
+        let ends = (Addr::new(1, 0), Addr::new(2, 0));
+        let sent = Sent { at: Time::ZERO, ends, repetition: 0 };
+        let [first, second] = [(); 2].map(|()| messages.send(frame(), sent));
         messages.copied(first);
         assert!(messages.deliver(first).is_some());
         assert_eq!((messages.len(), messages.name(first)), (2, Management::NullData.name()));
-        messages.lose(first);
+        assert_eq!(messages.lose(first, CauseId::NONE), None);
         assert!(messages.deliver(second).is_some());
         assert_eq!((messages.len(), messages.name(second)), (0, ""));
     }

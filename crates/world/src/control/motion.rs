@@ -5,7 +5,9 @@ use crate::context::Context;
 use crate::dataplane::network::{Done, Network};
 use crate::ids::CellId;
 use roamlab_engine::{Duration, Time};
-use roamlab_mobility::{Condition, Event, L2Trigger, Prediction, Reference, ReferenceCell};
+use roamlab_mobility::{
+    Action, Condition, Event, L2Trigger, MobilityAction, Prediction, Reference, ReferenceCell,
+};
 use roamlab_packet::Addr;
 use roamlab_radio::{self as radio, Finding, Motion, Test};
 use roamlab_record::cause::{Cause, CurrentCause, Kind};
@@ -91,8 +93,50 @@ impl Agents {
         });
     }
 
-    /// The host's agent wants it in a cell.
+    /// Requests of a host's agent to change its cells.
+    pub(super) fn ask_to_move(
+        &mut self,
+        node: NodeId,
+        action: MobilityAction,
+        net: &mut Network,
+        cx: &mut Context,
+    ) -> Done {
+        if !net.address(node).is_mobile() {
+            return Err("changes cells, and the node is no mobile host".into());
+        }
+        match action {
+            Action::Leave => self.leave_all(node, net, cx),
+            Action::Enter { base_station, after } => self.command_entry(node, (base_station, after), net, cx),
+            Action::EnterToo { base_station, after } => {
+                let stays = net.cells().uplink_cell(node);
+                net.cells().pin_uplink(node, stays);
+                self.command_further_entry(node, (base_station, after), net, cx);
+            }
+            Action::UseUplink { base_station } => return net.use_uplink(node, base_station, cx),
+            // A cell that the host is not in is left already.
+            Action::LeaveCell { base_station } => {
+                let cell = net.node_at(base_station).and_then(|station| net.cell_of(station));
+                cell.into_iter().for_each(|cell| self.leave(node, cell, net, cx));
+            }
+            other => unreachable!("{other:?} is no move"),
+        }
+        Ok(())
+    }
+
+    /// The host's agent wants it in a cell, and in no other.
     pub(super) fn command_entry(
+        &mut self,
+        host: NodeId,
+        (base_station, after): (Addr, Duration),
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
+        self.leave_all(host, net, cx);
+        self.command_further_entry(host, (base_station, after), net, cx);
+    }
+
+    /// The host's agent wants it in a cell too.
+    fn command_further_entry(
         &mut self,
         host: NodeId,
         (base_station, after): (Addr, Duration),
@@ -101,7 +145,6 @@ impl Agents {
     ) {
         let cause = cx.current_cause();
         let cell = net.node_at(base_station).and_then(|station| net.cell_of(station));
-        self.leave_all(host, net, cx);
         if let Some(cell) = cell {
             net.cells().command(host, (cell, cx.now + after), cause, cx);
         }
@@ -117,6 +160,7 @@ impl Agents {
     /// The host measures its cells, and its agent learns what that reveals.
     pub fn measure(&mut self, node: NodeId, net: &mut Network, cx: &mut Context) {
         let host = net.address(node);
+        net.settle_bearers(node, cx);
         for finding in net.cells().measure(node, cx) {
             let base_station = |cell: usize| net.base_station(CellId(cell as u32)).1;
             let (phase, trigger) = match finding {

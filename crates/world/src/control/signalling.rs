@@ -3,7 +3,7 @@
 use super::{Agents, Outgoing, Way, send};
 use crate::context::{Announcement, Context};
 use crate::control::fault::FaultAction;
-use crate::control::messages::Content;
+use crate::control::messages::{Content, Repetition};
 use crate::dataplane::network::Network;
 use crate::event::Event;
 use crate::ids::AgentIndex;
@@ -30,8 +30,27 @@ impl Agents {
             host: message.host(),
             size: message.size(),
             content: Content::Agent(domain, message),
+            repetition: 0,
         };
         self.send_signal(Way::Routed(node, Some(domain)), signal, net, cx);
+    }
+
+    /// A message that was lost is sent again by its transport. Over the air this ends when the host has left the cell: its
+    /// entity of RLC is gone.
+    pub fn repeat(&mut self, slot: u32, net: &mut Network, cx: &mut Context) {
+        let Some(Repetition { content, ends, number, cause }) = cx.messages.repeat(slot) else { return };
+        let Content::Agent(domain, message) = &content else { return };
+        let (Some(from), Some(to)) = (net.node_at(ends.0), net.node_at(ends.1)) else { return };
+        let (station, host) = if ends.0.is_mobile() { (to, from) } else { (from, to) };
+        let crosses_air = ends.0.is_mobile() || ends.1.is_mobile();
+        if crosses_air && !net.cell_of(station).is_some_and(|cell| net.cells().has(host, cell)) {
+            return;
+        }
+        let (domain, host, size) = (*domain, message.host(), message.size());
+        let signal = Outgoing { from, addresses: ends, host, size, content, repetition: number };
+        cx.with_cause(CurrentCause::Row(cause), |cx| {
+            self.send_signal(Way::Routed(from, Some(domain)), signal, net, cx);
+        });
     }
 
     /// A node tells the sender of a flow of a new path.
@@ -45,7 +64,7 @@ impl Agents {
         let Announcement { to, host, size, notice, cause } = announcement;
         let content = Content::PathChange(notice);
         let addresses = (net.address(from), to);
-        let signal = Outgoing { from, addresses, host: Some(host), size, content };
+        let signal = Outgoing { from, addresses, host: Some(host), size, content, repetition: 0 };
         let led = CurrentCause::Row(cause.or(|| CauseId::START));
         cx.with_cause(led, |cx| self.send_signal(Way::Routed(from, None), signal, net, cx));
     }

@@ -7,6 +7,7 @@ use crate::context::Context;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{BufferDrop, BufferFlush, Buffering, Keeps, Via};
 use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool, Waiting};
+use roamlab_qdisc::Matching;
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::Location;
 use std::collections::{BTreeSet, VecDeque};
@@ -48,6 +49,8 @@ pub enum Mode {
 #[derive(Clone, Debug)]
 struct Held {
     since: Time,
+    /// When it came to PDCP here, in a numbered radio bearer.
+    arrived: Time,
     packet: Waiting,
 }
 
@@ -63,6 +66,8 @@ pub struct HostBuffer {
     pub watched: Option<Time>,
     /// Cause of its present state.
     pub cause: CauseId,
+    /// discardTimer of the numbered radio bearer that it is part of; `None`: infinity, or it is part of none.
+    pub discard: Option<Duration>,
     shape: Buffering,
     packets: VecDeque<Held>,
     /// Packets that wait until the buffer has been emptied.
@@ -70,11 +75,12 @@ pub struct HostBuffer {
 }
 
 impl HostBuffer {
-    /// An empty buffer.
-    pub fn new(shape: Buffering) -> HostBuffer {
+    /// An empty buffer; `discard` is [`discard`](Self::discard).
+    pub fn new(shape: Buffering, discard: Option<Duration>) -> HostBuffer {
         let (packets, reorder_queue) = (VecDeque::new(), VecDeque::new());
         let (mode, received) = (Mode::Attached, BTreeSet::new());
-        HostBuffer { mode, received, watched: None, cause: CauseId::NONE, shape, packets, reorder_queue }
+        let (watched, cause) = (None, CauseId::NONE);
+        HostBuffer { mode, received, watched, cause, discard, shape, packets, reorder_queue }
     }
 
     fn limit(&self) -> usize {
@@ -92,7 +98,7 @@ impl HostBuffer {
             cx.lose(oldest.packet.take(), DropReason::CopyReleased, place);
         }
         let packet = cx.duplicate(original).into();
-        self.packets.push_back(Held { since: cx.now, packet });
+        self.packets.push_back(Held { since: cx.now, arrived: cx.now, packet });
     }
 
     /// The reason of the loss when the buffer is discarded: copies of packets that were sent lose no data.
@@ -106,7 +112,11 @@ impl HostBuffer {
     /// Takes a packet in, if the buffer is full at the cost of another or not at all. Copies of what the base station has
     /// sent make room, oldest first; where it keeps none, a copy is one for this branch and as good as any other packet.
     pub fn push(&mut self, packet: PacketId, place: Location, cx: &mut Context) {
-        let is_copy = |held: &Held| cx.pool.is_copy(&cx.pool[&held.packet]);
+        // One that has a number is kept for a host that may not have it.
+        let is_copy = |held: &Held| {
+            let packet = &cx.pool[&held.packet];
+            cx.pool.is_copy(packet) && cx.pool.number(packet).is_none()
+        };
         if self.len() >= self.limit()
             && self.shape.keeps != Keeps::Nothing
             && let Some(oldest_copy) = self.packets.iter().position(is_copy)
@@ -139,7 +149,8 @@ impl HostBuffer {
             };
             cx.lose_by(oldest.packet.take(), DropReason::BufferOverflow, place, self.cause);
         }
-        Some(Held { since: cx.now, packet: packet.into() })
+        let arrived = cx.pool.since(&cx.pool[&packet]).unwrap_or(cx.now);
+        Some(Held { since: cx.now, arrived, packet: packet.into() })
     }
 
     /// When the first packet will have waited too long, or long enough.
@@ -147,21 +158,31 @@ impl HostBuffer {
         if let Mode::Delaying { wait, .. } = self.mode {
             return self.packets.front().map(|held| held.since + wait);
         }
-        let longest = self.shape.longest_wait.filter(|_| self.mode != Mode::Attached)?;
+        let longest = self.shape.longest_wait.filter(|_| self.mode != Mode::Attached);
         let first = [self.packets.front(), self.reorder_queue.front()].into_iter().flatten();
-        first.map(|held| held.since + longest).min()
+        first.filter_map(|held| self.expiry_of(held, longest)).min()
+    }
+
+    /// When a packet will have waited too long.
+    fn expiry_of(&self, held: &Held, longest: Option<Duration>) -> Option<Time> {
+        let expiry = longest.map(|longest| held.since + longest);
+        let discard = self.discard.map(|discard| held.arrived + discard);
+        [expiry, discard].into_iter().flatten().min()
     }
 
     /// Loses what has waited too long.
     pub fn expire(&mut self, place: Location, cx: &mut Context) {
         let cause = self.cause;
+        let longest = self.shape.longest_wait.filter(|_| self.mode != Mode::Attached);
         while self.next_expiry().is_some_and(|time| time <= cx.now) {
-            let ages =
-                [self.packets.front(), self.reorder_queue.front()].map(|held| held.map(|held| held.since));
+            let ages = [self.packets.front(), self.reorder_queue.front()];
+            let ages = ages.map(|held| held.and_then(|held| self.expiry_of(held, longest)));
             let behind = ages[1].is_some_and(|since| ages[0].is_none_or(|first| since < first));
             let line = if behind { &mut self.reorder_queue } else { &mut self.packets };
             if let Some(held) = line.pop_front() {
-                cx.lose_by(held.packet.take(), DropReason::BufferExpired, place, cause);
+                let is_discarded = self.discard.is_some_and(|discard| held.arrived + discard <= cx.now);
+                let reason = if is_discarded { DropReason::DiscardTimer } else { DropReason::BufferExpired };
+                cx.lose_by(held.packet.take(), reason, place, cause);
             }
         }
     }
@@ -197,6 +218,26 @@ impl HostBuffer {
             packets.make_contiguous().reverse();
         }
         packets
+    }
+
+    /// Takes the packets out that `wanted` selects.
+    pub fn take_matching(&mut self, wanted: &Matching<'_>, pool: &PacketPool) -> Vec<PacketId> {
+        let mut taken = Vec::new();
+        for line in [&mut self.packets, &mut self.reorder_queue] {
+            for held in std::mem::take(line) {
+                if wanted(&pool[&held.packet], pool) {
+                    taken.push(held.packet.take());
+                } else {
+                    line.push_back(held);
+                }
+            }
+        }
+        taken
+    }
+
+    /// The lowest number in a radio bearer of the packets that wait.
+    pub fn first_number(&self, pool: &PacketPool) -> Option<u32> {
+        self.packets.iter().filter_map(|held| pool.number(&pool[&held.packet])).min()
     }
 
     /// True if the packet with this number waits.
@@ -241,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_full_buffer_loses_what_comes_and_keeps_the_order_of_the_rest() {
-        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(plain(2)));
+        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(plain(2), None));
         for packet in packets(4, &mut cx) {
             buffer.push(packet, HERE, &mut cx);
         }
@@ -254,7 +295,7 @@ mod tests {
 
     #[test]
     fn copies_make_room_oldest_first_for_copies_and_for_packets() {
-        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(plain(2)));
+        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(plain(2), None));
         let sent = packets(3, &mut cx);
         for original in &sent {
             buffer.keep_copy(original, HERE, &mut cx);
@@ -271,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_copy_that_makes_room_is_no_loss_of_its_flow() {
-        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(plain(1)));
+        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(plain(1), None));
         cx.probes.losses = vec![0];
         let sent = packets(2, &mut cx);
         sent.iter().for_each(|original| buffer.keep_copy(original, HERE, &mut cx));
@@ -287,7 +328,7 @@ mod tests {
     #[test]
     fn copies_for_this_branch_make_room_for_nobody() {
         let shape = Buffering::plain(Packets(2), Keeps::Nothing);
-        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(shape));
+        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(shape, None));
         for original in packets(3, &mut cx) {
             let copy = cx.duplicate(&original);
             cx.lose(original, DropReason::CopyReleased, HERE);
@@ -299,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_buffer_without_room_holds_nothing() {
-        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(plain(0)));
+        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(plain(0), None));
         let mut sent = packets(2, &mut cx);
         buffer.keep_copy(&sent[0], HERE, &mut cx);
         assert_eq!((buffer.len(), cx.pool.census().duplicated), (0, 0));
@@ -310,7 +351,7 @@ mod tests {
     #[test]
     fn the_oldest_makes_room_if_so_asked_also_for_what_waits_behind() {
         let shape = Buffering { drop: BufferDrop::Oldest, ..plain(2) };
-        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(shape));
+        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(shape, None));
         let mut sent = packets(5, &mut cx);
         let last = sent.split_off(3);
         sent.into_iter().for_each(|packet| buffer.push(packet, HERE, &mut cx));
@@ -324,7 +365,7 @@ mod tests {
     #[test]
     fn it_is_emptied_against_the_order_of_arrival_if_so_asked() {
         let shape = Buffering { flush: BufferFlush::NewestFirst, ..plain(3) };
-        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(shape));
+        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(shape, None));
         packets(3, &mut cx).into_iter().for_each(|packet| buffer.push(packet, HERE, &mut cx));
         let flushed: Vec<u64> = buffer.flush().iter().map(|id| cx.pool[id].serial).collect();
         assert_eq!(flushed, [3, 2, 1]);
@@ -334,7 +375,7 @@ mod tests {
     fn what_has_waited_too_long_is_lost_and_copies_begin_to_wait_when_the_host_leaves() {
         let ms = |millis| Time::ZERO + Duration::from_millis(millis);
         let shape = Buffering { longest_wait: Some(Duration::from_millis(10)), ..plain(9) };
-        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(shape));
+        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(shape, None));
         let sent = packets(3, &mut cx);
         buffer.keep_copy(&sent[0], HERE, &mut cx);
         assert_eq!(buffer.next_expiry(), None, "nothing waits yet");

@@ -23,6 +23,9 @@ use roamlab_record::ids::{LinkId, NodeId};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
+use apart::Apart;
+
+mod apart;
 mod in_flight;
 mod medium;
 mod recorded;
@@ -178,6 +181,8 @@ pub struct Link {
     /// Signalling that overtakes data.
     overtaking: VecDeque<Waiting>,
     in_flight: VecDeque<InFlight>,
+    /// Signalling with grants of its own, on its way.
+    apart: VecDeque<Apart>,
     /// When the last of those that it has listed so far arrives, or would have.
     last_arrival: Time,
     /// Its place on a medium; `None`: it sends alone, from point to point.

@@ -5,6 +5,7 @@
 
 use crate::context::Context;
 use crate::control::agent::Agent;
+use crate::dataplane::bearer::RadioBearers;
 use crate::dataplane::buffer::HostBuffer;
 use crate::dataplane::link::{InFlight, Links};
 use crate::dataplane::node::{Domain, Node, Nodes};
@@ -25,6 +26,9 @@ use std::borrow::Cow;
 
 mod air;
 mod arrival;
+mod bearer_air;
+mod bearer_requests;
+mod bearer_timers;
 mod holding;
 mod ip;
 mod slow_path;
@@ -51,8 +55,10 @@ pub struct Network {
     /// The mobility protocols, from the outermost to the innermost.
     domains: Vec<Domain>,
     rules: Rules,
-    /// Names of the queues behind schedulers; their numbers in records follow those of the links.
-    bearers: Vec<String>,
+    /// Names of the queues behind schedulers, with their links; their numbers in records follow those of the links.
+    bearers: Vec<(String, LinkId)>,
+    /// The numbered radio bearers of hosts.
+    radio_bearers: RadioBearers,
 }
 
 /// Properties of the whole network.
@@ -131,18 +137,19 @@ pub type Done<T = ()> = Result<T, Cow<'static, str>>;
 impl Network {
     /// A network through which nothing has come yet.
     pub fn new(
-        (links, bearers, routes): (Links, Vec<String>, StaticRoutes),
+        (links, bearers, routes): (Links, Vec<(String, LinkId)>, StaticRoutes),
         nodes: Nodes,
         cells: Cells,
-        domains: Vec<Domain>,
+        (domains, radio_bearers): (Vec<Domain>, RadioBearers),
         rules: Rules,
     ) -> Network {
-        Network { links, routes, nodes, cells, domains, rules, bearers }
+        Network { links, routes, nodes, cells, domains, rules, bearers, radio_bearers }
     }
 
     /// The names of all queues: those of the links, and behind them those of bearers.
     pub fn queue_names(&self) -> Vec<String> {
-        self.links.iter().map(|link| link.name.clone()).chain(self.bearers.iter().cloned()).collect()
+        let bearers = self.bearers.iter().map(|(name, _)| name.clone());
+        self.links.iter().map(|link| link.name.clone()).chain(bearers).collect()
     }
 
     /// The table of the links: what they were offered, and how long they were busy.
@@ -259,6 +266,7 @@ impl Network {
         }
         for (node, id) in self.nodes.iter_mut().zip((0..).map(NodeId)) {
             node.inspects_packets = node.watches_uplink || cx.is_tracing();
+            node.treats_received = node.watches_uplink || node.clears_code_point || node.numbers;
             if node.is_special() || cx.is_tracing() {
                 self.routes.mark_special(id);
             }
@@ -320,17 +328,18 @@ impl Network {
     /// A host leaves a cell. Its packets that wait for the link there take another, or wait for one. The row
     /// of the causes of that; `None`: it was not in it.
     pub fn leave(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> Option<CauseId> {
+        self.settle_bearers(host, cx);
         if let Some(uplink) = self.cells.detach(host, cell)? {
             let (queued, overtaking) = self.links.take_waiting(uplink, cx);
             match self.cells.uplink_choice(host) {
                 None => self.cells.wait_on(host, queued, overtaking),
                 // There are copies of them on the other links.
-                Some(UplinkChoice::All) => {
+                Some(UplinkChoice::All) if !self.nodes[host].numbers => {
                     for packet in queued.into_iter().chain(overtaking.into_iter().map(Waiting::take)) {
                         cx.lose(packet, DropReason::CopyReleased, Location::Node(host));
                     }
                 }
-                Some(UplinkChoice::Newest | UplinkChoice::Oldest) => {
+                Some(_) => {
                     queued.into_iter().for_each(|packet| self.send_uplink(host, packet, cx));
                     self.send_overtaking(host, overtaking, cx);
                 }
@@ -342,12 +351,17 @@ impl Network {
     /// A host enters a cell, or turns back to one that it is in still. True if it was in it already, with the
     /// row of the causes for its arrival.
     pub fn enter(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> Option<(bool, CauseId)> {
+        self.settle_bearers(host, cx);
         let (stays, waiting) = self.cells.attach(host, cell)?;
         let row = self.cells.note_change(host, "link-up", None, cx);
+        if self.nodes[host].numbers {
+            self.expect_bearer(self.cells.base_station(cell), host);
+        }
         waiting.queued.iter().chain(&waiting.since).for_each(|packet| cx.note_move(packet, row));
         waiting.queued.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
         self.send_overtaking(host, waiting.overtaking, cx);
         waiting.since.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
+        self.watch_host(host, cx);
         if !stays {
             self.cells.notices().push(PendingNotice::Entered(host, row));
         }
@@ -365,13 +379,17 @@ impl Network {
     }
 
     /// True if a node has a cell, and nothing is left for a host on the air there.
-    pub fn air_is_clear(&self, node: NodeId, host: Addr, cx: &Context) -> bool {
-        self.nodes[node].serves.is_some_and(|cell| !self.links.has_for(self.cells.air(cell), host, cx))
+    pub fn air_is_clear(&mut self, node: NodeId, host: Addr, cx: &Context) -> bool {
+        let Network { links, nodes, cells, radio_bearers, .. } = self;
+        nodes[node].serves.is_some_and(|cell| !links.has_for(cells.air(cell), host, cx))
+            && radio_bearers.known_station(node, host).is_none_or(|end| !end.has_for_host())
     }
 
     /// Cause of the buffer that holds a packet, or of one of these hosts waiting for a link with it.
     pub fn holder(&self, hosts: [NodeId; 2], serial: u64, cx: &Context) -> Option<CauseId> {
-        if let Some(host) = hosts.into_iter().find(|&host| self.cells.waits(host, serial, cx)) {
+        let waits =
+            |host: NodeId| self.cells.waits(host, serial, cx) || self.radio_bearers.holds(host, serial, cx);
+        if let Some(host) = hosts.into_iter().find(|&host| waits(host)) {
             return Some(self.last_change(host).or(|| CauseId::START));
         }
         let mut buffers = self.nodes.iter().flat_map(|node| node.buffers.values());
@@ -384,10 +402,42 @@ impl Network {
         self.cells.last_change(node)
     }
 
+    /// The first law that a numbered radio bearer has violated, and when.
+    pub fn violation(&mut self) -> Option<(String, Time)> {
+        self.radio_bearers.violation()
+    }
+
     /// Packets inside: in links, and at nodes.
     pub fn packets_inside(&self) -> [u64; 2] {
         let buffered = |node: &Node| node.buffers.values().map(HostBuffer::len).sum::<usize>();
-        let at_nodes = self.nodes.iter().map(buffered).sum::<usize>() + self.cells.packets_waiting();
+        let waiting = self.cells.packets_waiting() + self.radio_bearers.packets();
+        let at_nodes = self.nodes.iter().map(buffered).sum::<usize>() + waiting;
         [self.links.packets_inside(), at_nodes as u64]
+    }
+}
+
+#[cfg(test)]
+impl Network {
+    /// All hosts of the first domain have a numbered radio bearer, and nobody else has an agent but base stations, routers
+    /// and hosts, which have one that does nothing.
+    pub(crate) fn number_all(&mut self, idle: &Agent, values: roamlab_mobility::BearerValues, cx: &Context) {
+        self.domains[0].bearers = Some(values);
+        self.domains[0].discards_unknown = false;
+        for id in (0..self.nodes()).map(NodeId) {
+            let (addr, serves) = (self.nodes[id].addr, self.nodes[id].serves.is_some());
+            let node = &mut self.nodes[id];
+            (node.agents, node.host_routes) = (vec![idle.clone()], Default::default());
+            (node.watches_uplink, node.keeps_copies) = (false, false);
+            node.buffers.clear();
+            node.agents[0].discard = values.discard_timer;
+            if serves || addr.is_mobile() {
+                (node.numbers, node.separates_signalling) = (true, values.separate_signalling);
+            }
+            if addr.is_mobile() {
+                self.cells.number(id);
+                self.radio_bearers.add_host(id, values);
+            }
+        }
+        self.mark_special(cx);
     }
 }

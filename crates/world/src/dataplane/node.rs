@@ -5,6 +5,7 @@ use crate::dataplane::buffer::HostBuffer;
 use crate::dataplane::route::HostRouteTable;
 use crate::ids::{AgentIndex, CellId, HostAtAgent};
 use roamlab_engine::{Bytes, Time};
+use roamlab_mobility::BearerValues;
 use roamlab_packet::Addr;
 use roamlab_record::ids::{LinkId, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,8 @@ pub struct Domain {
     pub discards_unknown: bool,
     /// A message from a node to itself is delivered immediately.
     pub delivers_to_self: bool,
+    /// Its hosts have numbered radio bearers.
+    pub bearers: Option<BearerValues>,
 }
 
 /// A node.
@@ -48,6 +51,12 @@ pub struct Node {
     pub inspects_packets: bool,
     /// (Mobile host) the code point of packets that it receives over the air is cleared.
     pub clears_code_point: bool,
+    /// It is a base station, or a host, of numbered radio bearers.
+    pub numbers: bool,
+    /// Its signalling over the air takes no time of the link and does not wait behind data.
+    pub separates_signalling: bool,
+    /// (Mobile host) more happens to a packet that it receives over the air than IP input.
+    pub treats_received: bool,
     /// Some agent here keeps copies of what is sent over the air.
     pub keeps_copies: bool,
     /// Base stations hang off it.
@@ -71,6 +80,9 @@ impl Node {
             watches_uplink: false,
             inspects_packets: false,
             clears_code_point: false,
+            numbers: false,
+            separates_signalling: false,
+            treats_received: false,
             keeps_copies: false,
             is_access_router: false,
             serves: None,
@@ -100,8 +112,10 @@ impl Node {
 
     /// The buffer of a host, made if there is none; `None`: its agent has asked for no buffers.
     pub fn buffer_for(&mut self, key: HostAtAgent) -> Option<&mut HostBuffer> {
-        let shape = self.agents.get(key.slot.0 as usize)?.buffering.as_ref()?;
-        Some(self.buffers.entry(key).or_insert_with(|| HostBuffer::new(shape.clone())))
+        let agent = self.agents.get(key.slot.0 as usize)?;
+        let shape = agent.buffering.as_ref()?;
+        let new = || HostBuffer::new(shape.clone(), agent.discard);
+        Some(self.buffers.entry(key).or_insert_with(new))
     }
 }
 

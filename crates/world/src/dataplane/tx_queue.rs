@@ -272,12 +272,18 @@ impl TxQueue {
         }
     }
 
+    /// The packets, and bytes, in the queue that packets for `dst` wait in.
+    pub fn waiting_for(&self, dst: Addr) -> (usize, Bytes) {
+        let queue = match self {
+            TxQueue::Bearers(bearers) => &bearers.queues[bearers.of(dst)].queue.qdisc,
+            TxQueue::Shared(queue) => &queue.qdisc,
+        };
+        (queue.packets(), queue.bytes())
+    }
+
     /// The number of packets in the queue that packets for `dst` wait in.
     pub fn packets_for(&self, dst: Addr) -> usize {
-        match self {
-            TxQueue::Bearers(bearers) => bearers.queues[bearers.of(dst)].queue.qdisc.packets(),
-            queue => queue.packets(),
-        }
+        self.waiting_for(dst).0
     }
 
     /// The number of waiting packets.

@@ -15,6 +15,7 @@ use std::collections::{BTreeSet, VecDeque};
 mod coverage;
 mod host;
 mod motion;
+mod numbered;
 
 pub use host::{Backlog, Measuring, Mobile};
 
@@ -183,6 +184,11 @@ impl Cells {
         self.at(host).map_or(CauseId::NONE, |mobile| mobile.moved).or(|| CauseId::START)
     }
 
+    /// True if a host is in a cell, whether it hears it or not.
+    pub fn has(&self, host: NodeId, cell: CellId) -> bool {
+        self.host(host).is_some_and(|mobile| mobile.attachments.contains(&cell))
+    }
+
     /// The cell that a host has entered last, if it is in any.
     pub fn newest_cell(&self, host: Addr) -> Option<CellId> {
         self.at(host)?.newest_cell()
@@ -217,7 +223,7 @@ impl Cells {
     /// The uplink that a host's packets take, if no copies of them take others.
     #[inline]
     pub fn only_uplink(&self, host: NodeId) -> Option<LinkId> {
-        self.host(host).filter(|mobile| mobile.uplink_choice != UplinkChoice::All)?.uplink
+        self.host(host)?.only_uplink
     }
 
     /// True if a host sends copies of its packets on further uplinks while it is in several cells.
@@ -253,9 +259,8 @@ impl Cells {
     /// that overtook them.
     pub fn wait_on(&mut self, host: NodeId, queued: Vec<PacketId>, overtaking: VecDeque<Waiting>) {
         if let Some(Mobile { waiting, .. }) = self.host_mut(host) {
-            debug_assert_eq!(waiting.len(), 0, "packets waited for a link, though there was one");
             waiting.queued.extend(queued.into_iter().map(Waiting::from));
-            waiting.overtaking = overtaking;
+            waiting.overtaking.extend(overtaking);
         }
     }
 

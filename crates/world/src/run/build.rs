@@ -279,8 +279,9 @@ impl<'a> Builder<'a> {
         Mobile::new((plan, visits), uplinks, (measuring, reception), drops_duplicates)
     }
 
-    /// Gives each cell with a scheduler its bearers; their names in records, which come behind those of the links.
-    fn bearers(&mut self, cells: &[Cell]) -> Vec<String> {
+    /// Gives each cell with a scheduler its bearers; their names in records, which come behind those of the links, and their
+    /// links.
+    fn bearers(&mut self, cells: &[Cell]) -> Vec<(String, LinkId)> {
         let mut names = Vec::new();
         for cell in cells {
             let spec = &self.scenario.cells[&cell.name];
@@ -297,8 +298,8 @@ impl<'a> Builder<'a> {
                 let id = LinkId((self.links.len() + names.len()) as u32);
                 let bearer = spec.bearer_of(&host.name);
                 let share = BearerShare { weight: bearer.weight, rate: bearer.rate.unwrap_or(rate) };
-                names.push(format!("{air}/{}", host.name));
-                let name = &names[names.len() - 1];
+                names.push((format!("{air}/{}", host.name), cell.air));
+                let name = &names[names.len() - 1].0;
                 let is_recorded = self.is_recorded(name, true);
                 let queue = self.queue(name, &bearer.queue, (share.rate, spec.delay), is_recorded);
                 hosts.push((addr, BearerQueue { id, rate: share.rate, queue }));
@@ -466,7 +467,7 @@ impl<'a> Builder<'a> {
             policer: policer(scenario.network.foreign_marks, setting.mark),
         };
         let links = (self.links, bearers, self.routes);
-        let mut network = Network::new(links, self.nodes, cells, setting.domains, rules);
+        let mut network = Network::new(links, self.nodes, cells, (setting.domains, setting.bearers), rules);
         for alternative in installed {
             agents.share_beginning(alternative, &mut network);
         }

@@ -2,6 +2,7 @@
 
 use crate::control::Alternative;
 use crate::control::agent::Agent;
+use crate::dataplane::bearer::RadioBearers;
 use crate::dataplane::node::{Domain, Nodes};
 use crate::ids::DomainId;
 use crate::layer2::cells::Cells;
@@ -20,6 +21,8 @@ pub struct Setting {
     pub predictions: Vec<Prediction>,
     /// The code point that marks forwarded packets.
     pub mark: Dscp,
+    /// The numbered radio bearers of hosts.
+    pub bearers: RadioBearers,
 }
 
 /// A protocol as it is installed in a network.
@@ -83,7 +86,8 @@ pub fn install(
     (ids, streams): (&BTreeMap<&str, NodeId>, &Streams),
 ) -> Setting {
     let (domains, predictions) = (Vec::new(), Vec::new());
-    let mut setting = Setting { domains, predictions, mark: Dscp::FORWARDED };
+    let mut setting =
+        Setting { domains, predictions, mark: Dscp::FORWARDED, bearers: RadioBearers::default() };
     let address = |name: &str| nodes[ids[name]].addr;
     let by_address: BTreeMap<Addr, NodeId> = ids.iter().map(|(name, id)| (address(name), *id)).collect();
     for (installed, number) in installed(scenario, scenario, &address, (ids, streams)).into_iter().zip(0..) {
@@ -95,12 +99,20 @@ pub fn install(
             nodes[node].watches_uplink |= watches_uplink;
             nodes[node].keeps_copies |=
                 buffering.as_ref().is_some_and(|buffering| buffering.keeps == Keeps::Sent);
-            nodes[node].agents.push(Agent::new(id, role, buffering, watches_uplink));
+            let discard = installed.bearers.and_then(|bearers| bearers.discard_timer);
+            nodes[node].agents.push(Agent::new(id, role, buffering, (watches_uplink, discard)));
+            if let Some(values) = installed.bearers.filter(|_| nodes[node].serves.is_some()) {
+                (nodes[node].numbers, nodes[node].separates_signalling) = (true, values.separate_signalling);
+            }
         }
         let hosts: BTreeSet<Addr> = topology.hosts.iter().map(|host| topology.address(&host.name)).collect();
         for host in hosts.iter().map(|host| by_address[host]) {
             nodes[host].clears_code_point |= installed.clears_code_point;
-            if installed.drops_duplicates {
+            if let Some(values) = installed.bearers {
+                (nodes[host].numbers, nodes[host].separates_signalling) = (true, values.separate_signalling);
+                cells.number(host);
+                setting.bearers.add_host(host, values);
+            } else if installed.drops_duplicates {
                 cells.drop_duplicates(host);
             }
         }
@@ -113,6 +125,7 @@ pub fn install(
             forwarding_overhead: installed.forwarding_overhead.unwrap_or(overhead),
             discards_unknown: installed.discards_unknown,
             delivers_to_self: installed.delivers_to_self,
+            bearers: installed.bearers,
         });
         setting.mark = spec.mark().unwrap_or(setting.mark);
         setting.predictions.extend(installed.predictions);

@@ -164,7 +164,8 @@ impl World {
     /// Number of events so far, unless an agent has violated a law. What happened after that is of no
     /// account.
     fn intact(&mut self, happened: u64) -> Result<u64, LawViolation> {
-        match self.planes.agents.violation() {
+        let Planes { network, agents, .. } = &mut self.planes;
+        match agents.violation().or_else(|| network.violation()) {
             None => Ok(happened),
             Some((law, time)) => Err(LawViolation { law, time }),
         }
@@ -222,6 +223,7 @@ impl World {
             Event::LateEntry { link, packet } => network.enter_late(link, packet.retrieve(), cx),
             Event::LinkChange { link, index } => network.change_link(link, index, cx),
             Event::Ordered { node } => network.order_restored(node, cx),
+            Event::Bearer { node, host, last } => agents.bearer_timer((node, host), last, network, cx),
             Event::PathNotice { number } => self.flows.notice_path(number, &mut self.planes),
             Event::Endpoint { flow, side } => self.flows.endpoint_wake(flow, side, &mut self.planes),
             Event::App { flow } => self.flows.app_wake(flow, &mut self.planes),
@@ -231,6 +233,7 @@ impl World {
             Event::Entry { node } => agents.commanded_entry(node, network, cx),
             Event::Roaming { node } => self.wlan().wake(node),
             Event::Measurement { node } => agents.measure(node, network, cx),
+            Event::Repetition { slot } => agents.repeat(slot, network, cx),
             Event::Delayed { slot } => agents.release_delayed(slot, network, cx),
             Event::Prediction { number } => self.events -= u64::from(!agents.predict(number, network, cx)),
         }
@@ -252,7 +255,17 @@ impl World {
                 PendingNotice::Entered(host, row) => self.flows.host_entered(host, row, &mut self.planes),
                 PendingNotice::Phase(phase) => self.flows.path_changed(phase, &mut self.planes),
                 PendingNotice::PathNotice(number, row) => self.flows.tell(number, row, &mut self.planes),
+                PendingNotice::InOrder => self.deliver_in_order(),
             }
+        }
+    }
+
+    /// Packets that receivers of numbered radio bearers deliver go on.
+    fn deliver_in_order(&mut self) {
+        loop {
+            let Planes { cx, network, agents } = &mut self.planes;
+            let Some(local) = network.pass_ready(agents, cx) else { return };
+            self.deliver_locally(local);
         }
     }
 

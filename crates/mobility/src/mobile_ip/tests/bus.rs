@@ -332,7 +332,7 @@ impl Bus {
                 (delay(at, end), Event::Packet { at: end, from: None, tunnelled: true, packet })
             }
             Via::Air => (delay(at, HOST), Event::AirPacket { base_station: at, packet }),
-            Via::ReorderQueue => unreachable!("Mobile IP has one line"),
+            Via::ReorderQueue | Via::Relay { .. } => unreachable!("Mobile IP has one line and no relay"),
             Via::Buffer => {
                 let Some(buffer) = self.buffers.get_mut(&at) else {
                     return self.lost.push((self.now, at, packet.number));

@@ -24,7 +24,7 @@ impl Links {
         }
         let in_flight = &mut self[id].in_flight;
         let is_first = in_flight.front().is_some_and(|first| first.insertion == cx.scheduler.current());
-        if is_first { in_flight.pop_front() } else { None }
+        if is_first { in_flight.pop_front() } else { self.arrived_apart(id, cx) }
     }
 
     /// Removes, in order, what `wanted` selects among the packets in flight and the waiting ones.
@@ -98,7 +98,8 @@ impl Links {
     /// Packets inside all links: waiting, in service and in flight.
     pub fn packets_inside(&self) -> u64 {
         let inside = |(hot, link): (&HotLink, &Link)| {
-            let listed = link.queue.packets() + link.overtaking.len() + link.in_flight.len();
+            let flying = link.in_flight.len() + link.apart.len();
+            let listed = link.queue.packets() + link.overtaking.len() + flying;
             listed as u64 + u64::from(hot.pending) + u64::from(link.offers())
         };
         self.hot.iter().zip(&self.cold).map(inside).sum()

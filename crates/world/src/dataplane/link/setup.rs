@@ -49,6 +49,7 @@ impl Links {
             remainder: 0,
             overtaking: VecDeque::new(),
             in_flight: VecDeque::new(),
+            apart: VecDeque::new(),
             last_arrival: Time::ZERO,
             station: None,
             associations: None,

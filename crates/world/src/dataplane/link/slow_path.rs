@@ -88,7 +88,7 @@ impl Links {
     }
 
     /// A packet overtakes what waits in the queue.
-    fn overtake(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
+    pub(super) fn overtake(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         if self.hot(id).flags & flag::STATION == 0 && self.hot(id).is_idle(cx) {
             self.fall_idle(id, cx);
             self.hot[id.0 as usize].transmit(&mut self.cold, id, packet, Start::FromIdle, cx);

@@ -1,13 +1,12 @@
 //! Arrivals: a packet at the far end of a link, as layer 2 sees it. A received packet is passed to IP input.
 
-use super::ip::{Origin, PlainInput};
+use super::ip::PlainInput;
 use super::{Listener, LocalDelivery, Network};
 use crate::context::Context;
 use crate::dataplane::link::{End, InFlight, Link};
 use crate::ids::CellId;
 use roamlab_engine::Time;
-use roamlab_mobility::Direction;
-use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
+use roamlab_packet::{Addr, DropReason, PacketId};
 use roamlab_record::Stop;
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, Location, NodeId};
@@ -35,11 +34,13 @@ impl Network {
         cx.trace(&packet, Stop::LinkArrive, Location::Link(link));
         let &Link { from, to, up, .. } = &self.links[link];
         if !up {
+            let Some(packet) = self.repair(link, packet, started, cx) else { return LocalDelivery::Nothing };
             let changed = self.links[link].changed;
             cx.lose_by(packet, DropReason::LinkDown, Location::Link(link), changed);
             return LocalDelivery::Nothing;
         }
         if self.links[link].loss.is_some() && self.links.loses(link) {
+            let Some(packet) = self.repair(link, packet, started, cx) else { return LocalDelivery::Nothing };
             cx.lose(packet, DropReason::RandomLoss, Location::Link(link));
             return LocalDelivery::Nothing;
         }
@@ -49,6 +50,9 @@ impl Network {
                 let for_all = cx.pool[&packet].is_for_all();
                 if let Some(cell) = cell.filter(|&cell| self.cells.is_cut_off(from, cell, (started, for_all)))
                 {
+                    let Some(packet) = self.repair(link, packet, started, cx) else {
+                        return LocalDelivery::Nothing;
+                    };
                     let cause = self.cells.why_unheard(from, cell, cx);
                     cx.lose_by(packet, DropReason::Detached, Location::Link(link), cause);
                     return LocalDelivery::Nothing;
@@ -60,6 +64,12 @@ impl Network {
                     cx.lose_by(packet, DropReason::Detached, Location::Node(node), cause);
                     return LocalDelivery::Refused(from, cell);
                 }
+                let numbered = cell.is_some() && self.nodes[node].numbers;
+                let received = match numbered {
+                    true => self.receive_up((link, node), packet, started, cx),
+                    false => Some(packet),
+                };
+                let Some(packet) = received else { return LocalDelivery::Nothing };
                 (node, packet)
             }
             End::Cell(cell) if cx.pool[&packet].header.dst == Addr::BROADCAST => {
@@ -89,6 +99,7 @@ impl Network {
         }
         let host = self.nodes.at(dst);
         let Some(hearing) = host.filter(|&host| self.cells.hears(host, cell, started)) else {
+            let packet = self.repair(link, packet, started, cx)?;
             let cause = host.map_or(CauseId::START, |host| self.cells.why_unheard(host, cell, cx));
             cx.lose_by(packet, DropReason::Detached, Location::Link(link), cause);
             return None;
@@ -99,12 +110,14 @@ impl Network {
             cx.lose_by(packet, DropReason::Duplicate, Location::Node(hearing), cause);
             return None;
         }
-        if self.nodes[hearing].clears_code_point {
-            cx.pool[&packet].set_inner_dscp(Dscp::default());
+        if !self.nodes[hearing].treats_received {
+            return Some((hearing, packet));
         }
-        if self.nodes[hearing].watches_uplink {
-            self.notify_watchers(hearing, &packet, Direction::Down, Origin::over(link), listener, cx);
-        }
+        let packet = match self.nodes[hearing].numbers {
+            true => self.receive_down((link, hearing), packet, started, cx)?,
+            false => packet,
+        };
+        self.treat_received(hearing, &packet, link, listener, cx);
         Some((hearing, packet))
     }
 }

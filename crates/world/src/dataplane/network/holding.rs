@@ -34,6 +34,8 @@ impl Network {
         let agent = here.agent(slot);
         let link = match via {
             Via::Neighbour(next) => here.neighbours.get(&next).copied(),
+            // With numbered bearers the packet gets its number first.
+            Via::Air if here.numbers => None,
             Via::Air => here.serves.map(|cell| self.cells.air(cell)),
             _ => None,
         };
@@ -95,7 +97,6 @@ impl Network {
         };
         let here = &mut self.nodes[node];
         here.host_routes.set_host(key.host, route);
-        let serves = here.serves;
         let Some(buffer) = here.buffer_for(key) else { return Ok(()) };
         // Packets held back to stay behind forwarded packets are younger than those that have been sent.
         let held = match buffer.mode {
@@ -104,27 +105,43 @@ impl Network {
         };
         buffer.collect(cx.now, cause);
         let place = Location::Node(node);
-        if let Some(cell) = serves {
-            let air = self.cells.air(cell);
-            let for_host =
-                |packet: &Packet, _: &PacketPool| packet.header.dst == key.host && !packet.is_signal();
-            if matches!(keeps, Keeps::Sent | Keeps::InFlight) {
-                for copy in self.links.copy_in_flight(air, &for_host, cx) {
-                    cx.trace(&copy, Stop::BufferHold, place);
-                    buffer.push(copy, place, cx);
-                }
-            }
-            let unacknowledged_too = keeps == Keeps::Unacknowledged && !self.cells.in_flight_survives();
-            for packet in self.links.take_matching(air, unacknowledged_too, &for_host, cx) {
-                cx.trace(&packet, Stop::BufferHold, place);
-                buffer.push(packet, place, cx);
-            }
+        for packet in self.take_for_host(node, key, keeps, cx) {
+            cx.trace(&packet, Stop::BufferHold, place);
+            let Some(buffer) = self.nodes[node].buffer_for(key) else { continue };
+            buffer.push(packet, place, cx);
         }
+        let Some(buffer) = self.nodes[node].buffer_for(key) else { return Ok(()) };
         for packet in held {
             buffer.push(packet, place, cx);
         }
         self.watch_buffer(node, key, cx);
         Ok(())
+    }
+
+    /// What a base station has for a host that its buffer takes over: packets that wait for the air, and those that it has
+    /// sent and still has.
+    fn take_for_host(
+        &mut self,
+        node: NodeId,
+        key: HostAtAgent,
+        keeps: Keeps,
+        cx: &mut Context,
+    ) -> Vec<PacketId> {
+        let Some(cell) = self.nodes[node].serves else { return Vec::new() };
+        let air = self.cells.air(cell);
+        if self.nodes[node].numbers
+            && let Some(numbered) = self.collect_numbered(node, key, air, cx)
+        {
+            return numbered;
+        }
+        let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == key.host && !packet.is_signal();
+        let mut taken = match keeps {
+            Keeps::Sent | Keeps::InFlight => self.links.copy_in_flight(air, &for_host, cx),
+            Keeps::Unacknowledged | Keeps::Nothing => Vec::new(),
+        };
+        let unacknowledged_too = keeps == Keeps::Unacknowledged && !self.cells.in_flight_survives();
+        taken.extend(self.links.take_matching(air, unacknowledged_too, &for_host, cx));
+        taken
     }
 
     /// A host's buffer is emptied, and what comes later passes through it.
@@ -223,9 +240,16 @@ impl Network {
                 |packet: &Packet, _: &PacketPool| packet.header.dst == key.host && !packet.is_signal();
             lost.extend(self.links.take_matching(air, false, &for_host, cx));
         }
-        for packet in lost {
+        let copied = self.numbers_copied(node, key.host);
+        let has_copy = |packet: &PacketId, cx: &Context| {
+            cx.pool.number(&cx.pool[packet]).is_some_and(|number| number < copied)
+        };
+        let lost = lost.into_iter().map(|packet| (has_copy(&packet, cx), packet)).collect::<Vec<_>>();
+        let ended = self.end_numbered(node, key, cx).into_iter().map(|(packet, copied)| (copied, packet));
+        for (has_copy, packet) in lost.into_iter().chain(ended) {
             let cause = cx.current_cause();
-            cx.lose_by(packet, DropReason::BearerEnded, Location::Node(node), cause);
+            let reason = if has_copy { DropReason::CopyReleased } else { DropReason::BearerEnded };
+            cx.lose_by(packet, reason, Location::Node(node), cause);
         }
     }
 
@@ -238,7 +262,12 @@ impl Network {
         received: Received,
         cx: &mut Context,
     ) -> Done {
-        let Received::Serials(received) = received else { return Err("has no numbered bearers".into()) };
+        let received = match received {
+            Received::Serials(received) => received,
+            Received::Status { first_missing, later } => {
+                return self.skip_numbers(node, key, (first_missing, later), cx);
+            }
+        };
         let cause = cx.current_cause();
         let here = &mut self.nodes[node];
         let Some(cell) = here.serves else {
@@ -395,7 +424,7 @@ impl Network {
                 note_buffer(Kind::Release, "in-order-wait", node, key, cx)
             });
             let here = &mut self.nodes[node];
-            let link = here.serves.map(|cell| self.cells.air(cell));
+            let link = here.serves.filter(|_| !here.numbers).map(|cell| self.cells.air(cell));
             let route = HostRoute {
                 from: None,
                 via: Via::Air,
@@ -425,8 +454,13 @@ impl Network {
         cx: &mut Context,
     ) {
         cx.trace(&packet, Stop::BufferRelease, Location::Node(node));
+        if let (Via::Tunnel(next), Some(number)) = (via, cx.pool.number(&cx.pool[&packet]))
+            && self.is_copied_to(node, key.host, next, number)
+        {
+            return cx.lose(packet, DropReason::CopyReleased, Location::Node(node));
+        }
         let to = match via {
-            Via::Neighbour(next) | Via::Tunnel(next) => Some(next),
+            Via::Neighbour(next) | Via::Tunnel(next) | Via::Relay { to: next, .. } => Some(next),
             Via::Air | Via::Buffer | Via::ReorderQueue => None,
         };
         cx.note_move(&packet, cause);

@@ -326,7 +326,7 @@ impl Network {
             Via::Tunnel(end) if end != here.addr => {
                 here.serves.is_some() || here.is_access_router && origin.tunnel.is_some()
             }
-            Via::Tunnel(_) | Via::Air | Via::Buffer | Via::ReorderQueue => false,
+            Via::Tunnel(_) | Via::Relay { .. } | Via::Air | Via::Buffer | Via::ReorderQueue => false,
         }
     }
 
@@ -386,6 +386,9 @@ impl Network {
 
     /// A host sends a packet, and copies of it on further uplinks if it sends on all; without one the packet waits.
     pub(super) fn send_uplink(&mut self, host: NodeId, packet: PacketId, cx: &mut Context) {
+        if self.nodes[host].numbers {
+            return self.send_uplink_numbered(host, packet, cx);
+        }
         if self.cells.sends_copies(host) {
             for link in self.cells.copy_uplinks(host) {
                 let copy = cx.duplicate(&packet);
@@ -419,28 +422,49 @@ impl Network {
         cx: &mut Context,
     ) {
         let here = &self.nodes[node];
+        if here.numbers && matches!(via, Via::Neighbour(_) | Via::Tunnel(_)) {
+            self.leave_bearer(node, &packet, host, cx);
+        }
+        let here = &self.nodes[node];
         let (next, packet) = match via {
             Via::Neighbour(next) => (here.neighbours.get(&next).copied(), packet),
+            Via::Air if here.numbers => return self.send_numbered(node, packet, host, cx),
             Via::Air => return self.send_air(node, packet, cx),
             Via::Buffer => return self.hold(node, packet, host, cx),
             Via::ReorderQueue => return self.hold_in_reorder_queue(node, packet, host, cx),
             Via::Tunnel(end) => {
-                let ends = (here.addr, end);
-                let domain = &self.domains[here.agent(host.slot).domain.0 as usize];
-                let overhead = match here.serves {
-                    Some(_) => domain.forwarding_overhead,
-                    None => domain.tunnel_overhead,
-                };
-                let shape = (overhead, self.rules.tunnel_ecn);
-                match tunnel::encap(packet, ends, shape, Location::Node(node), cx) {
-                    Ok(packet) => (self.routes.link(node, end).filter(|_| end != ends.0), packet),
-                    Err(packet) => return cx.lose(packet, DropReason::TtlExpired, Location::Node(node)),
-                }
+                let forwards = here.serves.is_some();
+                return self.send_tunnelled(node, packet, host.slot, ((here.addr, end), forwards), cx);
+            }
+            Via::Relay { source, to } => {
+                return self.send_tunnelled(node, packet, host.slot, ((source, to), true), cx);
             }
         };
         match next {
             Some(link) => self.links.enqueue(link, packet, cx),
             None => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
+        }
+    }
+
+    /// Sends a packet through a tunnel with these ends; `forwards`: for a base station that forwards it.
+    fn send_tunnelled(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        slot: AgentIndex,
+        (ends, forwards): ((Addr, Addr), bool),
+        cx: &mut Context,
+    ) {
+        let (here, place) = (&self.nodes[node], Location::Node(node));
+        let domain = &self.domains[here.agent(slot).domain.0 as usize];
+        let overhead = if forwards { domain.forwarding_overhead } else { domain.tunnel_overhead };
+        let packet = match tunnel::encap(packet, ends, (overhead, self.rules.tunnel_ecn), place, cx) {
+            Ok(packet) => packet,
+            Err(packet) => return cx.lose(packet, DropReason::TtlExpired, place),
+        };
+        match self.routes.link(node, ends.1).filter(|_| ends.1 != here.addr) {
+            Some(link) => self.links.enqueue(link, packet, cx),
+            None => cx.lose(packet, DropReason::NoRoute, place),
         }
     }
 
@@ -461,7 +485,11 @@ impl Network {
                 return cx.lose_by(packet, DropReason::Duplicate, Location::Node(node), cause);
             }
         }
-        self.links.enqueue(self.cells.air(cell), packet, cx);
+        let air = self.cells.air(cell);
+        match here.separates_signalling && cx.pool[&packet].is_signal() {
+            true => self.links.send_apart(air, packet, cx),
+            false => self.links.enqueue(air, packet, cx),
+        }
     }
 }
 

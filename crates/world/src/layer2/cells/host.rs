@@ -35,6 +35,12 @@ pub struct Mobile {
     pub(super) uplinks: BTreeMap<CellId, LinkId>,
     /// The uplink that its packets take now.
     pub(super) uplink: Option<LinkId>,
+    /// The same, if nothing else happens to them: no copies take others, and they get no numbers.
+    pub(super) only_uplink: Option<LinkId>,
+    /// The cell that its packets go to, in place of the one by choice.
+    pub(super) pinned: Option<CellId>,
+    /// It has a numbered radio bearer.
+    pub(super) numbers: bool,
     /// (802.11) the cells and the channel that it can receive.
     pub(super) reception: Option<Box<Reception>>,
     /// Its measurements.
@@ -76,6 +82,9 @@ impl Mobile {
             unheard: CauseId::NONE,
             uplinks,
             uplink: None,
+            only_uplink: None,
+            pinned: None,
+            numbers: false,
             measuring,
             reception,
             waiting: Backlog::default(),
@@ -115,14 +124,23 @@ impl Mobile {
             && !self.measuring.as_ref().is_some_and(|measuring| measuring.meter.is_deaf())
     }
 
-    /// The cells that it is in have changed: which uplink its packets take, and what it measures as the serving cell.
-    pub(super) fn serve(&mut self) {
-        let cell = match self.uplink_choice {
+    /// The cell that its packets go to.
+    pub(super) fn uplink_cell(&self) -> Option<CellId> {
+        let by_choice = match self.uplink_choice {
             UplinkChoice::Newest | UplinkChoice::All => self.attachments.last(),
             UplinkChoice::Oldest => self.attachments.first(),
         };
-        self.uplink = cell.and_then(|cell| self.uplinks.get(cell).copied());
-        let serving = self.newest_cell().map(|cell| cell.0 as usize);
+        self.pinned.or(by_choice.copied())
+    }
+
+    /// The cells that it is in have changed: which uplink its packets take, and what it measures as the serving cell.
+    pub(super) fn serve(&mut self) {
+        self.pinned = self.pinned.filter(|cell| self.attachments.contains(cell));
+        let cell = self.uplink_cell();
+        self.uplink = cell.and_then(|cell| self.uplinks.get(&cell).copied());
+        let is_plain = self.uplink_choice != UplinkChoice::All && !self.numbers;
+        self.only_uplink = self.uplink.filter(|_| is_plain);
+        let serving = self.pinned.or(self.newest_cell()).map(|cell| cell.0 as usize);
         if let Some(measuring) = &mut self.measuring {
             measuring.meter.serve(serving);
         }

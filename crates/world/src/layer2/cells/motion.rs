@@ -54,7 +54,7 @@ impl Cells {
     /// The cells that a host is in. It goes to none that it was commanded to.
     pub fn stop(&mut self, host: NodeId) -> Vec<CellId> {
         let Some(mobile) = self.host_mut(host) else { return Vec::new() };
-        mobile.entering = None;
+        (mobile.entering, mobile.pinned) = (None, None);
         mobile.attachments.clone()
     }
 

@@ -1,0 +1,107 @@
+//! Messages on the wire: sizes, and the transports that repeat lost ones.
+
+use super::message::Interface;
+use super::{Kind, Params, Sctp};
+use crate::{Kind as _, Repeat, Wire};
+use roamlab_engine::{Bytes, Duration};
+
+/// IP, SCTP and DATA chunk.
+const TRANSPORT: u64 = 48;
+
+/// PDCP with integrity, RLC and MAC.
+const RADIO: u64 = 10;
+
+/// Repetitions of a message by SCTP at most (Association.Max.Retrans, RFC 9260 §16).
+const ASSOCIATION_REPETITIONS: u32 = 10;
+
+/// RLC of signalling repeats a message after this, so often (t-PollRetransmit and maxRetxThreshold of the default
+/// configuration, TS 38.331 §9.2.1).
+const RADIO_REPETITION: Repeat =
+    Repeat { after: Duration::from_millis(45), longest: Duration::from_millis(45), times: 8 };
+
+/// A message of the network whose encoding has so many bytes.
+fn packed(encoded: u64) -> Bytes {
+    Bytes(TRANSPORT + encoded.next_multiple_of(4))
+}
+
+impl Params {
+    /// Size and transport of a message.
+    pub(super) fn wire(&self, kind: &Kind) -> Wire {
+        let repeat = match kind.interface() {
+            Interface::Radio => Some(RADIO_REPETITION),
+            Interface::Network => Some(self.sctp.repeat()),
+            Interface::Unacknowledged | Interface::UserPlane => None,
+        };
+        Wire { size: self.signalling_size.unwrap_or_else(|| self.size(kind)), repeat }
+    }
+
+    fn size(&self, kind: &Kind) -> Bytes {
+        let containers = &self.sizes;
+        match kind {
+            Kind::Reconfiguration { .. } | Kind::FullConfiguration => Bytes(RADIO + containers.command.0),
+            Kind::ResumeReconfiguration => Bytes(RADIO + containers.candidate.0),
+            Kind::ConditionalReconfiguration { candidates } => {
+                Bytes(RADIO + containers.candidate.0 * candidates.len().max(1) as u64)
+            }
+            Kind::HandoverRequest { .. } | Kind::RetrieveContextResponse | Kind::NgHandoverRequest { .. } => {
+                packed(157 + containers.preparation.0)
+            }
+            Kind::HandoverRequestAcknowledge => packed(65 + containers.command.0),
+            Kind::HandoverRequired { .. } => packed(99 + containers.preparation.0),
+            Kind::NgHandoverRequestAcknowledge => packed(66 + containers.command.0),
+            Kind::HandoverCommand { .. } => packed(60 + containers.command.0),
+            Kind::UpdateRequest { .. } | Kind::UpdateResponse { .. } => containers.service,
+            Kind::ModificationRequest { .. } | Kind::ModificationResponse { .. } => containers.session,
+            other => other.size(),
+        }
+    }
+}
+
+impl Sctp {
+    fn repeat(self) -> Repeat {
+        let (after, longest) = match self {
+            Sctp::Rfc => (1_000, 60_000),
+            Sctp::Srsran => (120, 500),
+            Sctp::Open5gs => (1_000, 5_000),
+            Sctp::Ocudu => (50, 200),
+        };
+        let ms = Duration::from_millis;
+        Repeat { after: ms(after), longest: ms(longest), times: ASSOCIATION_REPETITIONS }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cellular::Plan;
+
+    #[test]
+    fn the_sizes_of_a_message_are_those_of_its_encoding_in_words_behind_the_transport() {
+        let params = Params::default();
+        let request = Kind::HandoverRequest { plan: Plan::Command };
+        assert_eq!(params.wire(&request).size, Bytes(608));
+        let large = Params {
+            sizes: super::super::Containers { preparation: Bytes(1500), ..Default::default() },
+            ..params
+        };
+        assert_eq!(large.wire(&request).size, Bytes(48 + 1660));
+        let flat = Params { signalling_size: Some(Bytes(250)), ..large };
+        assert_eq!(flat.wire(&request).size, Bytes(250));
+        assert_eq!(flat.wire(&Kind::EndMarker { source: None }), Wire { size: Bytes(250), repeat: None });
+    }
+
+    #[test]
+    fn default_containers_have_the_sizes_of_the_table() {
+        let params = Params::default();
+        let kinds = [
+            Kind::HandoverRequest { plan: Plan::Command },
+            Kind::HandoverRequestAcknowledge,
+            Kind::NgHandoverRequestAcknowledge,
+            Kind::FullConfiguration,
+            Kind::ResumeReconfiguration,
+        ];
+        for kind in kinds {
+            assert_eq!(params.wire(&kind).size, kind.size(), "{kind:?}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The transition table of each role, and the parameters.
+
+mod core;
+mod gnodeb;
+mod table;
+
+use super::{Forwarding, Params, Procedure};
+use roamlab_engine::{Bytes, Duration};
+
+#[test]
+fn parameters_are_read_with_units_and_unknown_fields_are_refused() -> Result<(), serde_json::Error> {
+    let read = |text: &str| serde_json::from_str::<Params>(text);
+    let some = read(
+        r#"{"procedure": "n2", "forwarding": "indirect", "timers": {"t304": "200 ms"},
+            "path_switch": {"kind": "exponential", "mean": "2 s"}, "sctp": "srsran"}"#,
+    )?;
+    assert_eq!((some.procedure, some.forwarding), (Procedure::N2, Forwarding::Indirect));
+    assert_eq!(some.timers.t304, Duration::from_millis(200));
+    assert!(read(r#"{"timer": {}}"#).is_err());
+    let refused = |text: &str| read(text).map(|params| params.check().err().map(|(field, _)| field));
+    assert_eq!(refused("{}")?, None);
+    for (text, field) in [
+        (r#"{"timers": {"t311": "0 ms"}}"#, "timers.t311"),
+        (r#"{"timers": {"t304": "250 ms"}}"#, "timers.t304"),
+        (r#"{"timers": {"preparation": "0 ms"}}"#, "timers.preparation"),
+        (r#"{"end_markers": 0}"#, "end_markers"),
+        (r#"{"guard": "0 ms"}"#, "guard"),
+        (r#"{"admission_limit": 0}"#, "admission_limit"),
+        (r#"{"forwarding": "indirect"}"#, "forwarding"),
+        (r#"{"procedure": "n2", "conditional": {}}"#, "procedure"),
+        (r#"{"conditional": {"candidates": 9}}"#, "conditional.candidates"),
+        (r#"{"measurement": {"hysteresis_db": 0.3}}"#, "measurement.hysteresis_db"),
+        (r#"{"path_switch": {"kind": "exponential", "mean": "0 s"}}"#, "path_switch.mean"),
+        (r#"{"bearer": {"sn_bits": 16}}"#, "bearer.sn_bits"),
+    ] {
+        assert_eq!(refused(text)?.as_deref(), Some(field), "{text}");
+    }
+    assert_eq!(refused(r#"{"timers": {"t304": "250 ms"}, "nonstandard": true}"#)?, None);
+    Ok(())
+}
+
+#[test]
+fn the_defaults_are_those_of_their_sources() {
+    let params = Params::default();
+    assert_eq!(params.times.interruption.total(), Duration::from_millis(62));
+    assert_eq!(params.timers.overall(), Duration::from_secs(7));
+    assert_eq!(params.timers.of_blocks().joining, Duration::from_secs(3));
+    assert_eq!(params.forwarding_overhead(), Bytes(48));
+    let short = Params { bearer: crate::BearerParams { sn_bits: 12, ..params.bearer.clone() }, ..params };
+    assert_eq!(short.forwarding_overhead(), Bytes(44));
+}

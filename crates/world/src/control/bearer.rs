@@ -1,0 +1,58 @@
+//! Requests of agents about numbered radio bearers, and the reports to them.
+
+use super::Agents;
+use crate::context::Context;
+use crate::dataplane::network::{Done, Network};
+use crate::ids::{AgentIndex, HostAtAgent};
+use roamlab_mobility::{Action, Input, L2Trigger, MobilityAction};
+use roamlab_record::cause::CurrentCause;
+use roamlab_record::ids::NodeId;
+
+impl Agents {
+    /// Requests about the numbered bearer of a host.
+    pub(super) fn ask_bearer(
+        &mut self,
+        node: NodeId,
+        slot: AgentIndex,
+        action: MobilityAction,
+        net: &mut Network,
+        cx: &mut Context,
+    ) -> Done {
+        let of = |host| HostAtAgent { host, slot };
+        match action {
+            Action::AdoptBearer { host, counts } => net.adopt_bearer(node, of(host), counts, cx),
+            Action::FreezeBearer { host } => net.freeze_bearer(node, of(host), true, cx),
+            Action::ResumeBearer { host } => net.freeze_bearer(node, of(host), false, cx),
+            Action::ForwardBearer { host, to, fresh } => net.forward_bearer(node, of(host), (to, fresh), cx),
+            Action::Reestablish { reset } => net.reestablish(node, reset, cx),
+            Action::ReportBearer { host } => {
+                let state = net.bearer_state(node, of(host), cx)?;
+                let trigger = L2Trigger::BearerReported { host, state };
+                self.input(node, slot, Input::Trigger(trigger), net, cx);
+                Ok(())
+            }
+            other => unreachable!("{other:?} is not about a bearer"),
+        }
+    }
+
+    /// A timer of a numbered bearer may have expired. Agents are told if RLC has sent a packet as often as it may: at the
+    /// host that is a radio link failure (TS 38.331 §5.3.10.3).
+    pub fn bearer_timer(
+        &mut self,
+        (node, host): (NodeId, NodeId),
+        last: bool,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
+        let Some(row) = net.bearer_timer((node, host), last, cx) else { return };
+        let addr = net.address(host);
+        let trigger = match node == host {
+            true => L2Trigger::RadioLinkFailure,
+            false => L2Trigger::RetransmissionLimit { host: addr },
+        };
+        cx.with_cause(CurrentCause::Row(row), |cx| self.notify_agents(node, addr, &trigger, net, cx));
+    }
+}
+
+#[cfg(test)]
+mod tests;

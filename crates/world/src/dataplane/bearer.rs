@@ -1,0 +1,152 @@
+//! Numbered radio bearers: their ends at base stations and hosts. The rules are those of PDCP and RLC (TS 38.323, TS
+//! 38.322); the machines are in `roamlab_radio::bearer`, and this has the packets.
+//!
+//! A host has one bearer. Its end at the host stays when the host changes cells; each base station that has the host, or had
+//! it, has an end of its own.
+
+use crate::context::Context;
+use crate::event::Event;
+use crate::ids::AgentIndex;
+use roamlab_engine::Time;
+use roamlab_mobility::BearerValues;
+use roamlab_packet::{Addr, PacketId, Waiting};
+use roamlab_record::cause::CauseId;
+use roamlab_record::ids::{LinkId, NodeId};
+use std::collections::{BTreeMap, VecDeque};
+
+mod ends;
+mod sending;
+
+pub use ends::{Arrived, HostEnd, Line, StationEnd};
+pub use sending::{Sdu, Sending, State};
+
+/// A packet that a receiver delivers.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// The node that receives it.
+    pub node: NodeId,
+    /// The link that it came over.
+    pub link: LinkId,
+    /// The packet.
+    pub packet: Waiting,
+}
+
+/// All ends of numbered radio bearers.
+#[derive(Clone, Debug, Default)]
+pub struct RadioBearers {
+    /// By the host and the base station.
+    stations: BTreeMap<(Addr, NodeId), StationEnd>,
+    hosts: BTreeMap<NodeId, HostEnd>,
+    /// What receivers deliver in the present event.
+    ready: VecDeque<Ready>,
+    /// The first law that a bearer has violated, and when.
+    broken: Option<(String, Time)>,
+}
+
+impl RadioBearers {
+    /// A host has a numbered bearer.
+    pub fn add_host(&mut self, host: NodeId, values: BearerValues) {
+        self.hosts.insert(host, HostEnd::new(values));
+    }
+
+    /// True if no host has one.
+    pub fn is_empty(&self) -> bool {
+        self.hosts.is_empty()
+    }
+
+    /// The end at a host.
+    pub fn host(&mut self, host: NodeId) -> Option<&mut HostEnd> {
+        self.hosts.get_mut(&host)
+    }
+
+    /// The end at a base station, if there is one.
+    pub fn known_station(&mut self, station: NodeId, host: Addr) -> Option<&mut StationEnd> {
+        self.stations.get_mut(&(host, station))
+    }
+
+    /// The end at a base station, made if there is none.
+    pub fn station(
+        &mut self,
+        station: NodeId,
+        host: Addr,
+        (slot, values): (AgentIndex, BearerValues),
+    ) -> &mut StationEnd {
+        self.stations.entry((host, station)).or_insert_with(|| StationEnd::new(slot, values))
+    }
+
+    /// The base stations that have an end for a host.
+    pub fn stations_of(&self, host: Addr) -> Vec<NodeId> {
+        let (first, last) = ((host, NodeId(0)), (host, NodeId(u32::MAX)));
+        self.stations.range(first..=last).map(|((_, station), _)| *station).collect()
+    }
+
+    /// A receiver delivers a packet.
+    pub fn deliver(&mut self, node: NodeId, link: LinkId, packet: PacketId) {
+        self.ready.push_back(Ready { node, link, packet: packet.into() });
+    }
+
+    /// The next packet that a receiver delivers.
+    pub fn take_ready(&mut self) -> Option<Ready> {
+        self.ready.pop_front()
+    }
+
+    /// A law is violated.
+    pub fn break_law(&mut self, problem: impl FnOnce() -> String, now: Time) {
+        self.broken.get_or_insert_with(|| (problem(), now));
+    }
+
+    /// The first law that was violated, and when.
+    pub fn violation(&mut self) -> Option<(String, Time)> {
+        self.broken.take()
+    }
+
+    /// How many packets wait in bearers, those in buffers, queues and links not counted.
+    pub fn packets(&self) -> usize {
+        let stations = self.stations.values().map(StationEnd::packets).sum::<usize>();
+        stations + self.hosts.values().map(HostEnd::packets).sum::<usize>() + self.ready.len()
+    }
+
+    /// True if the packet with this serial number waits at an end of this host's bearer.
+    pub fn holds(&self, host: NodeId, serial: u64, cx: &Context) -> bool {
+        let is_it = |packet: &Waiting| cx.pool[packet].serial == serial;
+        let addr = Addr::mobile(host.0);
+        let (first, last) = ((addr, NodeId(0)), (addr, NodeId(u32::MAX)));
+        self.hosts.get(&host).is_some_and(|end| end.waiting().any(is_it))
+            || self.stations.range(first..=last).any(|(_, end)| end.waiting().any(is_it))
+    }
+}
+
+/// When an end is looked at next.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct Alarm(Option<Time>);
+
+impl Alarm {
+    /// Sets it, if it is to be earlier.
+    pub fn set(&mut self, due: Option<Time>, (node, host): (NodeId, NodeId), cx: &mut Context) {
+        let Some(due) = due.map(|due| due.max(cx.now)) else { return };
+        if self.0.is_none_or(|pending| due < pending) {
+            self.0 = Some(due);
+            cx.scheduler.push(due, Event::Bearer { node, host, last: false });
+        }
+    }
+
+    /// It may have rung.
+    pub fn ring(&mut self, now: Time) {
+        self.0 = self.0.filter(|pending| *pending > now);
+    }
+}
+
+/// The rows of the causes that an end's packets are put down to.
+#[derive(Copy, Clone, Debug)]
+pub struct Causes {
+    /// The last loss of a packet of the bearer, before t-Reordering.
+    pub gap: CauseId,
+    /// The last expiry of t-Reordering.
+    pub expiry: CauseId,
+}
+
+impl Default for Causes {
+    fn default() -> Self {
+        Causes { gap: CauseId::NONE, expiry: CauseId::NONE }
+    }
+}

@@ -1,0 +1,183 @@
+//! The ends of a bearer: at a host, and at a base station.
+
+use super::{Alarm, Causes, Sending};
+use crate::ids::AgentIndex;
+use roamlab_engine::Time;
+use roamlab_mobility::BearerValues;
+use roamlab_packet::{Addr, Counts, Waiting};
+use roamlab_radio::bearer::Receiver;
+use roamlab_record::cause::CauseId;
+use roamlab_record::ids::LinkId;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// A packet that has arrived over a link.
+#[derive(Clone, Debug)]
+pub struct Arrived {
+    /// The link.
+    pub link: LinkId,
+    /// The packet.
+    pub packet: Waiting,
+}
+
+/// A packet that waits for a number.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The packet.
+    pub packet: Waiting,
+    /// Base stations that have a copy of it.
+    pub copied: Vec<Addr>,
+}
+
+/// The end of a bearer at a host.
+#[derive(Clone, Debug)]
+pub struct HostEnd {
+    /// The values of the bearer.
+    pub values: BearerValues,
+    /// Its packets to the network.
+    pub sending: Sending,
+    /// Packets that wait until some of those before them are confirmed.
+    pub line: VecDeque<Line>,
+    /// Its packets from the network.
+    pub receiver: Receiver<Arrived>,
+    /// When it began anew: what was sent before is of the old bearer.
+    pub restarted: Time,
+    /// When it is looked at next.
+    pub alarm: Alarm,
+    /// What its losses are put down to.
+    pub causes: Causes,
+}
+
+impl HostEnd {
+    /// An end before the first packet.
+    pub fn new(values: BearerValues) -> HostEnd {
+        HostEnd {
+            values,
+            sending: Sending::new(values),
+            line: VecDeque::new(),
+            receiver: Receiver::new(0, values.sn_bits, values.t_reordering),
+            restarted: Time::ZERO,
+            alarm: Alarm::default(),
+            causes: Causes::default(),
+        }
+    }
+
+    /// The packets that wait here.
+    pub fn waiting(&self) -> impl Iterator<Item = &Waiting> {
+        let line = self.line.iter().map(|line| &line.packet);
+        let stored = self.receiver.stored().map(|arrived| &arrived.packet);
+        line.chain(stored).chain(self.sending.waiting())
+    }
+
+    /// How many packets wait here.
+    pub fn packets(&self) -> usize {
+        self.waiting().count()
+    }
+}
+
+/// The end of a bearer at a base station.
+#[derive(Clone, Debug)]
+pub struct StationEnd {
+    /// The agent that it belongs to.
+    pub slot: AgentIndex,
+    /// The values of the bearer.
+    pub values: BearerValues,
+    /// It knows at which numbers it continues.
+    pub adopted: bool,
+    /// Another base station gives the numbers that follow.
+    pub frozen: bool,
+    /// It was ended, and the host has not come since.
+    pub ended: bool,
+    /// Its packets to the host.
+    pub sending: Sending,
+    /// Packets to the host that wait for a number.
+    pub line: VecDeque<Line>,
+    /// Packets from the host.
+    pub receiver: Receiver<Arrived>,
+    /// Packets from the host, with their numbers, that came before the numbers were known.
+    pub early: VecDeque<(u32, Arrived)>,
+    /// The host has these packets: FMC, and later ones.
+    pub skipped: (u32, BTreeSet<u32>),
+    /// Base stations that get copies, and whether also of packets without a number.
+    pub copies_to: (Vec<Addr>, bool),
+    /// Of each base station that has got copies, the number behind the last one.
+    pub copied: BTreeMap<Addr, u32>,
+    /// All packets with a lower number are, or were, also in a buffer or at another base station.
+    pub handed_over: u32,
+    /// When it is looked at next.
+    pub alarm: Alarm,
+    /// What its losses are put down to.
+    pub causes: Causes,
+    /// The row of the causes of the last request about copies.
+    pub copying: CauseId,
+}
+
+impl StationEnd {
+    /// An end whose numbers are not known yet.
+    pub fn new(slot: AgentIndex, values: BearerValues) -> StationEnd {
+        StationEnd {
+            slot,
+            values,
+            adopted: false,
+            frozen: false,
+            ended: false,
+            sending: Sending::new(values),
+            line: VecDeque::new(),
+            receiver: Receiver::new(0, values.sn_bits, values.t_reordering),
+            early: VecDeque::new(),
+            skipped: (0, BTreeSet::new()),
+            copies_to: (Vec::new(), false),
+            copied: BTreeMap::new(),
+            handed_over: 0,
+            alarm: Alarm::default(),
+            causes: Causes::default(),
+            copying: CauseId::NONE,
+        }
+    }
+
+    /// It continues from these numbers.
+    pub fn adopt(&mut self, counts: Counts) -> Vec<Arrived> {
+        (self.adopted, self.frozen, self.ended) = (true, false, false);
+        self.sending.transmitter.continue_at(counts.downlink);
+        let new = Receiver::new(counts.uplink, self.values.sn_bits, self.values.t_reordering);
+        std::mem::replace(&mut self.receiver, new).restart()
+    }
+
+    /// True if a packet without a number may get the next one.
+    pub fn may_number(&self) -> bool {
+        self.adopted && !self.frozen && !(self.sending.repairs() && self.sending.transmitter.is_stalled())
+    }
+
+    /// True if the host has reported that it has the packet with this number.
+    pub fn is_skipped(&self, number: u32) -> bool {
+        number < self.skipped.0 || self.skipped.1.contains(&number)
+    }
+
+    /// True if another base station has got a copy of the packet with this number.
+    pub fn is_copied(&self, number: u32) -> bool {
+        self.copied.values().any(|behind| number < *behind)
+    }
+
+    /// The packets that wait here.
+    pub fn waiting(&self) -> impl Iterator<Item = &Waiting> {
+        let line = self.line.iter().map(|line| &line.packet);
+        let stored = self.receiver.stored().map(|arrived| &arrived.packet);
+        let early = self.early.iter().map(|(_, arrived)| &arrived.packet);
+        line.chain(stored).chain(early).chain(self.sending.waiting())
+    }
+
+    /// How many packets wait here.
+    pub fn packets(&self) -> usize {
+        self.waiting().count()
+    }
+
+    /// True if something is left for the host: it waits for a number, or is to be sent again.
+    pub fn has_for_host(&self) -> bool {
+        !self.line.is_empty() || self.sending.waiting().next().is_some()
+    }
+
+    /// When a packet that waits for a number is to be looked at: the first one's discardTimer.
+    pub fn line_deadline(&self, since: impl Fn(&Waiting) -> Option<Time>) -> Option<Time> {
+        let wait = self.values.discard_timer?;
+        since(&self.line.front()?.packet).map(|since| since + wait)
+    }
+}

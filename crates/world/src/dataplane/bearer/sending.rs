@@ -1,0 +1,179 @@
+//! The sending side of a bearer: the packets that have a number and are not confirmed, and those that wait for a number.
+
+use roamlab_engine::{Duration, Time};
+use roamlab_mobility::{BearerValues, RlcMode};
+use roamlab_packet::{PacketId, Snapshot, Waiting};
+use roamlab_radio::bearer::{Repair, RepairTimers, Transmitter};
+use roamlab_record::ids::LinkId;
+use std::collections::VecDeque;
+
+/// A packet with a number.
+#[derive(Clone, Debug)]
+pub struct Sdu {
+    /// What copies are made of; `None` in unacknowledged mode, where none are.
+    pub snapshot: Option<Snapshot>,
+    /// Where it is.
+    pub state: State,
+}
+
+/// Where a packet with a number is.
+#[derive(Clone, Debug)]
+pub enum State {
+    /// It waits for this link, or is in flight on it.
+    OnLink(LinkId),
+    /// The air has lost it, and RLC is to send it again.
+    Lost(Waiting),
+    /// It has arrived, and the confirmation has not, or has been lost.
+    Received,
+}
+
+/// A confirmation on its way: the STATUS of RLC.
+#[derive(Copy, Clone, Debug)]
+struct Confirmation {
+    /// When it arrives.
+    arrival: Time,
+    /// When the packet arrived.
+    sent: Time,
+    /// The link of the packet.
+    link: LinkId,
+    number: u32,
+}
+
+/// The sending side of a bearer, at a base station or a host.
+#[derive(Clone, Debug)]
+pub struct Sending {
+    values: BearerValues,
+    /// PDCP.
+    pub transmitter: Transmitter<Sdu>,
+    /// RLC in acknowledged mode.
+    pub repair: Repair,
+    /// The limit of retransmissions was reached and reported.
+    pub limit_reported: bool,
+    confirmations: VecDeque<Confirmation>,
+}
+
+impl Sending {
+    /// It has sent nothing.
+    pub fn new(values: BearerValues) -> Sending {
+        let timers = RepairTimers {
+            reassembly: values.t_reassembly,
+            status_prohibit: values.t_status_prohibit,
+            poll_retransmit: values.t_poll_retransmit,
+            max_retransmissions: values.max_retx_threshold,
+        };
+        Sending {
+            values,
+            transmitter: Transmitter::new(0, values.sn_bits, values.discard_timer),
+            repair: Repair::new(timers),
+            limit_reported: false,
+            confirmations: VecDeque::new(),
+        }
+    }
+
+    /// RLC repairs what the air loses.
+    pub fn repairs(&self) -> bool {
+        self.values.rlc == RlcMode::Am
+    }
+
+    /// A packet arrives over a link after `started`. It is confirmed after `delay`.
+    ///
+    /// ASSUMPTION: the STATUS goes at once, and takes as long as a packet is in flight.
+    pub fn arrived(&mut self, number: u32, (link, started): (LinkId, Time), (now, delay): (Time, Duration)) {
+        if !self.repairs() {
+            self.transmitter.forget(number);
+            return;
+        }
+        let Some(sdu) = self.transmitter.get_mut(number) else { return };
+        match sdu.state {
+            State::OnLink(expected) if expected == link => sdu.state = State::Received,
+            // A copy of it has arrived, or it is to be sent elsewhere.
+            State::Received => {}
+            State::OnLink(_) | State::Lost(_) => return,
+        }
+        self.repair.received(number, started, now);
+        self.confirmations.push_back(Confirmation { arrival: now + delay, sent: now, link, number });
+    }
+
+    /// The air loses a packet. `Ok`: RLC keeps it, to send it again; otherwise it is returned, with whether a copy of it is
+    /// elsewhere.
+    pub fn lost(
+        &mut self,
+        number: u32,
+        packet: PacketId,
+        (link, started): (LinkId, Time),
+        now: Time,
+    ) -> Result<(), (PacketId, bool)> {
+        if !self.repairs() {
+            self.transmitter.forget(number);
+            return Err((packet, false));
+        }
+        match self.transmitter.get_mut(number) {
+            Some(sdu) if matches!(sdu.state, State::OnLink(expected) if expected == link) => {
+                sdu.state = State::Lost(packet.into());
+                self.repair.lost(number, started, now);
+                Ok(())
+            }
+            Some(_) => Err((packet, true)),
+            None => Err((packet, false)),
+        }
+    }
+
+    /// Takes the confirmations in that have arrived. `heard`: one that was sent then about a packet on this link is heard.
+    /// Copies that RLC was to send again, and that are confirmed, are returned.
+    pub fn settle(&mut self, now: Time, heard: impl Fn(LinkId, Time) -> bool) -> Vec<PacketId> {
+        let mut released = Vec::new();
+        while let Some(&Confirmation { arrival, sent, link, number }) = self.confirmations.front()
+            && arrival <= now
+        {
+            self.confirmations.pop_front();
+            if heard(link, sent) {
+                if let Some(sdu) = self.transmitter.get_mut(number)
+                    && let State::Lost(copy) = std::mem::replace(&mut sdu.state, State::Received)
+                {
+                    released.push(copy.take());
+                }
+                self.transmitter.confirm(number);
+                self.repair.forget(number);
+            }
+        }
+        released
+    }
+
+    /// When the next confirmation arrives.
+    pub fn next_confirmation(&self) -> Option<Time> {
+        self.confirmations.front().map(|first| first.arrival)
+    }
+
+    /// RLC is re-established: confirmations on their way are lost.
+    pub fn restart_repair(&mut self) {
+        self.repair.restart();
+        self.confirmations.clear();
+        self.limit_reported = false;
+    }
+
+    /// The queue before a link has lost a packet: nothing of it is left.
+    pub fn lost_before(&mut self, number: u32, link: LinkId) {
+        let is_there = |sdu: &Sdu| matches!(sdu.state, State::OnLink(expected) if expected == link);
+        if self.transmitter.get(number).is_some_and(is_there) {
+            self.transmitter.forget(number);
+            self.repair.forget(number);
+        }
+    }
+
+    /// The host has reported that it has a packet.
+    pub fn skip(&mut self, number: u32) -> Option<Waiting> {
+        self.repair.forget(number);
+        match self.transmitter.forget(number)?.state {
+            State::Lost(packet) => Some(packet),
+            State::OnLink(_) | State::Received => None,
+        }
+    }
+
+    /// The packets that the air has lost and RLC is to send again.
+    pub fn waiting(&self) -> impl Iterator<Item = &Waiting> {
+        self.transmitter.kept().filter_map(|(_, sdu)| match &sdu.state {
+            State::Lost(packet) => Some(packet),
+            State::OnLink(_) | State::Received => None,
+        })
+    }
+}

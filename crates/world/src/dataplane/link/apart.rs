@@ -1,0 +1,52 @@
+//! Packets of a radio bearer that do not wait behind others: signalling with grants of its own, which takes no time of the
+//! link, and packets that RLC sends again.
+
+use super::{InFlight, Links};
+use crate::context::Context;
+use crate::event::Event;
+use roamlab_engine::{Bytes, Time};
+use roamlab_packet::{Addr, PacketId};
+use roamlab_record::Stop;
+use roamlab_record::ids::{LinkId, Location};
+
+/// Signalling with grants of its own.
+#[derive(Clone, Debug)]
+pub(super) struct Apart {
+    arrival: Time,
+    flying: InFlight,
+}
+
+impl Links {
+    /// A packet arrives after the delay of the link: it neither waits nor takes time of the link.
+    pub fn send_apart(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
+        cx.trace(&packet, Stop::LinkEnqueue, Location::Link(id));
+        let (earliest, insertion) = (cx.now + self.hot(id).delay, cx.scheduler.reserve());
+        let apart = &mut self[id].apart;
+        // After a cut of the delay nothing overtakes.
+        let arrival = apart.back().map_or(earliest, |last| last.arrival.max(earliest));
+        apart.push_back(Apart {
+            arrival,
+            flying: InFlight { started: cx.now, insertion, packet: packet.into() },
+        });
+        cx.scheduler.push_at(arrival, insertion, Event::TrackedArrival { link: id });
+    }
+
+    /// The packet of that kind which arrives now, if one does.
+    #[inline(never)]
+    pub(super) fn arrived_apart(&mut self, id: LinkId, cx: &mut Context) -> Option<InFlight> {
+        let apart = &mut self[id].apart;
+        apart.front().filter(|first| first.flying.insertion == cx.scheduler.current())?;
+        apart.pop_front().map(|first| first.flying)
+    }
+
+    /// A packet is sent again, before all that waits.
+    pub fn send_again(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
+        cx.trace(&packet, Stop::LinkEnqueue, Location::Link(id));
+        self.overtake(id, packet, cx);
+    }
+
+    /// The packets, and bytes, in the queue that packets for `host` wait in.
+    pub fn waiting_for(&self, id: LinkId, host: Addr) -> (usize, Bytes) {
+        self[id].queue.waiting_for(host)
+    }
+}

@@ -1,0 +1,364 @@
+//! Requests of agents about numbered radio bearers.
+
+use super::{Done, Network};
+use crate::context::Context;
+use crate::dataplane::bearer::{Sdu, State, StationEnd};
+use crate::ids::HostAtAgent;
+use roamlab_mobility::{BearerValues, RlcMode};
+use roamlab_packet::{Addr, BearerState, Counts, DropReason, Packet, PacketId, PacketPool, Received};
+use roamlab_radio::bearer::Kept;
+use roamlab_record::cause::{Cause, CauseId, Kind};
+use roamlab_record::ids::{LinkId, Location, NodeId};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Network {
+    /// The values of the bearer that a request is about.
+    fn asked_bearer(&self, node: NodeId, key: HostAtAgent) -> Done<BearerValues> {
+        if self.nodes[node].serves.is_none() {
+            return Err("asks for a numbered bearer, and the node has no cell".into());
+        }
+        self.bearer_values(node, key)
+            .ok_or_else(|| "asks for a numbered bearer, and the host has none in its domain".into())
+    }
+
+    /// The end of a bearer at a base station continues from these numbers.
+    pub fn adopt_bearer(&mut self, node: NodeId, key: HostAtAgent, counts: Counts, cx: &mut Context) -> Done {
+        let values = self.asked_bearer(node, key)?;
+        let end = self.radio_bearers.station(node, key.host, (key.slot, values));
+        let cause = cx.current_cause();
+        let replaced = end.adopt(counts);
+        let early = std::mem::take(&mut end.early);
+        for arrived in replaced {
+            cx.lose_by(arrived.packet.take(), stored_reason(values), Location::Node(node), cause);
+        }
+        for each in early {
+            self.take_up(node, key.host, each, cx);
+        }
+        self.number_line(node, key.host, cx);
+        self.watch_station(node, key.host, cx);
+        Ok(())
+    }
+
+    /// The end at a base station gives no numbers and delivers nothing from the host, or does so again.
+    pub fn freeze_bearer(&mut self, node: NodeId, key: HostAtAgent, frozen: bool, cx: &mut Context) -> Done {
+        let values = self.asked_bearer(node, key)?;
+        self.settle_station(node, key.host, cx);
+        self.radio_bearers.station(node, key.host, (key.slot, values)).frozen = frozen;
+        self.number_line(node, key.host, cx);
+        self.watch_station(node, key.host, cx);
+        Ok(())
+    }
+
+    /// The state of the end at a base station; `None`: there is none, or its numbers are not known.
+    pub fn bearer_state(
+        &mut self,
+        node: NodeId,
+        key: HostAtAgent,
+        cx: &mut Context,
+    ) -> Done<Option<BearerState>> {
+        self.asked_bearer(node, key)?;
+        self.note_lost_numbers(cx);
+        self.settle_station(node, key.host, cx);
+        let held = self.nodes[node].buffers.get(&key).and_then(|buffer| buffer.first_number(&cx.pool));
+        let Some(end) = self.radio_bearers.known_station(node, key.host).filter(|end| end.adopted) else {
+            return Ok(None);
+        };
+        let transmitter = &end.sending.transmitter;
+        let downlink = transmitter.next();
+        let first = if end.sending.repairs() { transmitter.first_unconfirmed() } else { downlink };
+        let unconfirmed = held.map_or(first, |held| first.min(held));
+        let counts = Counts { downlink, uplink: end.receiver.first_missing() };
+        Ok(Some(BearerState { counts, unconfirmed }))
+    }
+
+    /// Copies go to these base stations.
+    pub fn forward_bearer(
+        &mut self,
+        node: NodeId,
+        key: HostAtAgent,
+        (to, fresh): (Vec<Addr>, bool),
+        cx: &mut Context,
+    ) -> Done {
+        let values = self.asked_bearer(node, key)?;
+        self.settle_station(node, key.host, cx);
+        let led = cx.current_cause();
+        let row = Cause::of(Kind::Release, "copies", led).at(Location::Node(node)).about(Some(key.host));
+        let copying = cx.add_cause(row);
+        let end = self.radio_bearers.station(node, key.host, (key.slot, values));
+        (end.copies_to, end.copying) = ((to.clone(), fresh), copying);
+        for target in to {
+            self.forward_kept(node, (key, target), cx);
+        }
+        let Some(end) = self.radio_bearers.known_station(node, key.host) else { return Ok(()) };
+        let mut line = std::mem::take(&mut end.line);
+        for waiting in &mut line {
+            let copied = std::mem::take(&mut waiting.copied);
+            waiting.copied = self.copy_fresh(node, &waiting.packet, (key, copied), cx);
+        }
+        if let Some(end) = self.radio_bearers.known_station(node, key.host) {
+            end.line = line;
+        }
+        Ok(())
+    }
+
+    /// Copies of what has a number and is not confirmed go to a base station that has not got them.
+    fn forward_kept(&mut self, node: NodeId, (key, to): (HostAtAgent, Addr), cx: &mut Context) {
+        let Some(end) = self.radio_bearers.known_station(node, key.host) else { return };
+        let behind = end.copied.get(&to).copied().unwrap_or(0);
+        let open = end.sending.transmitter.unconfirmed().filter(|(number, _)| *number >= behind);
+        let copies: Vec<_> = open.filter_map(|(number, sdu)| Some((number, sdu.snapshot.clone()?))).collect();
+        if let Some((last, _)) = copies.last() {
+            end.copied.insert(to, last + 1);
+        }
+        for (_, snapshot) in copies {
+            let copy = cx.pool.restore(snapshot);
+            self.forward_copy(node, copy, (key, to), cx);
+        }
+    }
+
+    /// True if a base station has got a copy of a packet that is about to leave a buffer for it.
+    pub(super) fn is_copied_to(&mut self, node: NodeId, host: Addr, to: Addr, number: u32) -> bool {
+        let end = self.radio_bearers.known_station(node, host);
+        end.is_some_and(|end| end.copied.get(&to).is_some_and(|behind| number < *behind))
+    }
+
+    /// Packets that the host has received are not sent to it again: neither those that wait, nor later ones.
+    pub(super) fn skip_numbers(
+        &mut self,
+        node: NodeId,
+        key: HostAtAgent,
+        status: (u32, BTreeSet<u32>),
+        cx: &mut Context,
+    ) -> Done {
+        let values = self.asked_bearer(node, key)?;
+        self.settle_station(node, key.host, cx);
+        let cause = cx.current_cause();
+        let end = self.radio_bearers.station(node, key.host, (key.slot, values));
+        end.skipped = status;
+        let skipped = |number: u32, end: &StationEnd| end.is_skipped(number);
+        let kept: Vec<u32> = end.sending.transmitter.kept().map(|(number, _)| number).collect();
+        let kept: Vec<u32> = kept.into_iter().filter(|number| skipped(*number, end)).collect();
+        let mut lost: Vec<PacketId> = Vec::new();
+        let known = end.skipped.clone();
+        let is_known = |packet: &Packet, pool: &PacketPool| {
+            packet.header.dst == key.host
+                && pool.number(packet).is_some_and(|number| number < known.0 || known.1.contains(&number))
+        };
+        for number in kept {
+            lost.extend(end.sending.skip(number).map(|packet| packet.take()));
+        }
+        if let Some(cell) = self.nodes[node].serves {
+            lost.extend(self.links.take_matching(self.cells.air(cell), false, &is_known, cx));
+        }
+        if let Some(buffer) = self.nodes[node].buffers.get_mut(&key) {
+            lost.extend(buffer.take_matching(&is_known, &cx.pool));
+        }
+        for packet in lost {
+            cx.lose_by(packet, DropReason::Duplicate, Location::Node(node), cause);
+        }
+        self.number_line(node, key.host, cx);
+        self.watch_station(node, key.host, cx);
+        Ok(())
+    }
+
+    /// What a base station has for a host, to be held back: in order of their numbers those that are not confirmed, then
+    /// those without a number. `None`: the host has no numbered bearer there.
+    pub(super) fn collect_numbered(
+        &mut self,
+        node: NodeId,
+        key: HostAtAgent,
+        air: LinkId,
+        cx: &mut Context,
+    ) -> Option<Vec<PacketId>> {
+        let values = self.bearer_values(node, key)?;
+        self.note_lost_numbers(cx);
+        self.settle_station(node, key.host, cx);
+        let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == key.host && !packet.is_signal();
+        let waiting = self.links.take_matching(air, false, &for_host, cx);
+        let cause = self.cells.moved(key.host);
+        let end = self.radio_bearers.station(node, key.host, (key.slot, values));
+        let line: Vec<PacketId> =
+            std::mem::take(&mut end.line).into_iter().map(|line| line.packet.take()).collect();
+        let kept: Vec<(u32, Kept<Sdu>)> = end.sending.transmitter.take_all().collect();
+        if values.rlc == RlcMode::Am {
+            end.handed_over = end.handed_over.max(end.sending.transmitter.next());
+        }
+        end.sending.restart_repair();
+        let unconfirmed = kept.into_iter().filter(|(_, kept)| !kept.confirmed).collect();
+        let place = Location::Node(node);
+        let mut collected = in_order(values, waiting, unconfirmed, (place, cause), cx);
+        if values.rlc == RlcMode::Um {
+            // The target counts from 0 (§5.1.2).
+            collected.iter().for_each(|packet| cx.pool.set_number(packet, None));
+        }
+        collected.extend(line);
+        Some(collected)
+    }
+
+    /// Other base stations have got copies of all packets with a lower number.
+    pub(super) fn numbers_copied(&mut self, node: NodeId, host: Addr) -> u32 {
+        let end = self.radio_bearers.known_station(node, host);
+        end.and_then(|end| end.copied.values().copied().max()).unwrap_or(0)
+    }
+
+    /// The end of a bearer at a base station is over: all that waits there, with whether another one has it too.
+    pub(super) fn end_numbered(
+        &mut self,
+        node: NodeId,
+        key: HostAtAgent,
+        cx: &mut Context,
+    ) -> Vec<(PacketId, bool)> {
+        let Some(values) = self.bearer_values(node, key) else { return Vec::new() };
+        self.note_lost_numbers(cx);
+        let Some(end) = self.radio_bearers.known_station(node, key.host) else { return Vec::new() };
+        let copied = end.copied.values().copied().max().unwrap_or(0);
+        let handed_over = end.handed_over.max(copied);
+        let mut new = StationEnd::new(key.slot, values);
+        (new.handed_over, new.alarm, new.ended) = (handed_over, end.alarm, true);
+        let mut old = std::mem::replace(end, new);
+        let line = old.line.into_iter().map(|line| (line.packet.take(), !line.copied.is_empty()));
+        let mut ended: Vec<(PacketId, bool)> = line.collect();
+        for (number, Kept { sdu, .. }) in old.sending.transmitter.take_all() {
+            if let State::Lost(packet) = sdu.state {
+                ended.push((packet.take(), number < copied));
+            }
+        }
+        // A host in acknowledged mode repeats what has arrived out of order.
+        let repeats = values.rlc == RlcMode::Am;
+        let early = old.early.into_iter().map(|(_, arrived)| arrived);
+        ended.extend(
+            old.receiver.restart().into_iter().chain(early).map(|each| (each.packet.take(), repeats)),
+        );
+        ended
+    }
+
+    /// A host's bearer continues in the cell that it enters next, or begins anew (`reset`).
+    pub fn reestablish(&mut self, host: NodeId, reset: bool, cx: &mut Context) -> Done {
+        if self.radio_bearers.host(host).is_none() {
+            return Err("re-establishes its bearers, and the node has none".into());
+        }
+        let repeated = self.repeat_from_first_unconfirmed(host, cx);
+        let Some(end) = self.radio_bearers.host(host) else { return Ok(()) };
+        let line: Vec<PacketId> =
+            std::mem::take(&mut end.line).into_iter().map(|line| line.packet.take()).collect();
+        let anew = reset || !end.sending.repairs();
+        let mut first = Vec::new();
+        if anew {
+            end.sending.transmitter.continue_at(0);
+            end.restarted = cx.now;
+            let stored = end.receiver.restart();
+            self.deliver_in_order(host, stored, cx);
+        }
+        for packet in repeated {
+            if reset {
+                let cause = cx.current_cause();
+                cx.lose_by(packet, DropReason::BearerEnded, Location::Node(host), cause);
+                continue;
+            }
+            if anew {
+                cx.pool.set_number(&packet, None);
+            }
+            first.push(packet);
+        }
+        first.extend(line);
+        self.cells.wait_first(host, first);
+        self.watch_host(host, cx);
+        Ok(())
+    }
+
+    /// A host's own packets go to another one of its cells from now on.
+    pub fn use_uplink(&mut self, host: NodeId, base_station: Addr, cx: &mut Context) -> Done {
+        let cell = self.nodes.at(base_station).and_then(|station| self.nodes[station].serves);
+        let is_there = |cell: &_| self.cells.cells_of(host).contains(cell);
+        let Some(cell) = cell.filter(is_there) else {
+            return Err("sends to a cell that the host is not in".into());
+        };
+        let repeated = self.repeat_from_first_unconfirmed(host, cx);
+        let old = self.cells.uplink(host);
+        self.cells.pin_uplink(host, Some(cell));
+        if let Some(old) = old.filter(|old| self.cells.uplink(host) != Some(*old)) {
+            let others = self.links.take_matching(old, false, &|packet, _| !packet.is_signal(), cx);
+            for packet in repeated.into_iter().chain(others) {
+                self.send_uplink(host, packet, cx);
+            }
+        } else {
+            repeated.into_iter().for_each(|packet| self.send_uplink(host, packet, cx));
+        }
+        Ok(())
+    }
+
+    /// Takes out what a host repeats: in acknowledged mode all from the first packet on that is not confirmed, otherwise
+    /// those that wait for the air.
+    fn repeat_from_first_unconfirmed(&mut self, host: NodeId, cx: &mut Context) -> Vec<PacketId> {
+        self.note_lost_numbers(cx);
+        self.settle_host(host, cx);
+        let cause = self.cells.last_change(host).or(|| CauseId::START);
+        let numbered = |packet: &Packet, pool: &PacketPool| pool.number(packet).is_some();
+        let mut waiting = Vec::new();
+        for link in self.cells.uplinks(host) {
+            waiting.extend(self.links.take_matching(link, false, &numbered, cx));
+        }
+        let pool = &cx.pool;
+        waiting.extend(self.cells.take_waiting(host, |packet| pool.number(packet).is_some(), pool));
+        let Some(end) = self.radio_bearers.host(host) else { return waiting };
+        let values = end.values;
+        let kept = end.sending.transmitter.take_all().collect();
+        end.sending.restart_repair();
+        in_order(values, waiting, kept, (Location::Node(host), cause), cx)
+    }
+
+    /// The packets that a host has received, by their numbers; `None`: it has no numbered bearer.
+    pub fn received_numbers(&mut self, host: NodeId) -> Option<Received> {
+        let (first_missing, later) = self.radio_bearers.host(host)?.receiver.status();
+        Some(Received::Status { first_missing, later })
+    }
+}
+
+/// Merges packets that have waited with those that are kept: in order of the numbers. In unacknowledged mode there are only
+/// the former.
+fn in_order(
+    values: BearerValues,
+    waiting: Vec<PacketId>,
+    kept: Vec<(u32, Kept<Sdu>)>,
+    (place, cause): (Location, CauseId),
+    cx: &mut Context,
+) -> Vec<PacketId> {
+    if values.rlc == RlcMode::Um {
+        return waiting;
+    }
+    let mut all = BTreeMap::new();
+    let mut others = Vec::new();
+    for packet in waiting {
+        match cx.pool.number(&cx.pool[&packet]) {
+            Some(number) => {
+                if let Some(copy) = all.insert(number, packet) {
+                    cx.lose(copy, DropReason::CopyReleased, place);
+                }
+            }
+            None => others.push(packet),
+        }
+    }
+    for (number, Kept { sdu, discarded, .. }) in kept {
+        let packet = match (all.remove(&number), sdu) {
+            (Some(packet), Sdu { state: State::Lost(copy), .. }) => {
+                cx.lose(copy.take(), DropReason::CopyReleased, place);
+                Some(packet)
+            }
+            (Some(packet), _) => Some(packet),
+            (None, Sdu { state: State::Lost(packet), .. }) => Some(packet.take()),
+            (None, Sdu { snapshot, .. }) if !discarded => snapshot.map(|snapshot| cx.pool.restore(snapshot)),
+            (None, _) => None,
+        };
+        match packet {
+            Some(packet) if discarded => cx.lose_by(packet, DropReason::DiscardTimer, place, cause),
+            Some(packet) => drop(all.insert(number, packet)),
+            None => {}
+        }
+    }
+    all.into_values().chain(others).collect()
+}
+
+/// Why packets that a receiver has stored are dropped.
+fn stored_reason(values: BearerValues) -> DropReason {
+    if values.rlc == RlcMode::Am { DropReason::CopyReleased } else { DropReason::BearerEnded }
+}

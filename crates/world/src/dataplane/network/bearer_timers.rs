@@ -1,0 +1,242 @@
+//! Timers of numbered radio bearers: t-Reordering, discardTimer, and those of RLC.
+
+use super::Network;
+use crate::context::Context;
+use crate::dataplane::bearer::{Line, Sdu, State};
+use crate::event::Event;
+use roamlab_engine::Time;
+use roamlab_packet::{Addr, DropReason, Packet, PacketId, PacketPool, Waiting};
+use roamlab_record::cause::{Cause, CauseId, Kind};
+use roamlab_record::ids::{LinkId, Location, NodeId};
+use std::collections::{BTreeSet, VecDeque};
+
+impl Network {
+    /// A timer of an end of a bearer may have expired. The row of the causes, if RLC has sent a packet as often as it may.
+    ///
+    /// At one instant packets arrive first.
+    pub fn bearer_timer(
+        &mut self,
+        (node, host): (NodeId, NodeId),
+        last: bool,
+        cx: &mut Context,
+    ) -> Option<CauseId> {
+        if !last {
+            cx.scheduler.push(cx.now, Event::Bearer { node, host, last: true });
+            return None;
+        }
+        self.note_lost_numbers(cx);
+        if node == host { self.host_timer(host, cx) } else { self.station_timer(node, host, cx) }
+    }
+
+    fn host_timer(&mut self, host: NodeId, cx: &mut Context) -> Option<CauseId> {
+        self.settle_host(host, cx);
+        let addr = self.nodes[host].addr;
+        let end = self.radio_bearers.host(host)?;
+        end.alarm.ring(cx.now);
+        let before = end.receiver.expiries();
+        let delivered = end.receiver.on_deadline(cx.now);
+        let (expired, gap) = (end.receiver.expiries() > before, end.causes.gap);
+        if expired {
+            let row = self.note_expiry(host, (addr, gap), cx);
+            self.radio_bearers.host(host).into_iter().for_each(|end| end.causes.expiry = row);
+        }
+        self.deliver_in_order(host, delivered, cx);
+        self.discard_up(host, cx);
+        let limit = self.repair_up(host, cx);
+        self.number_line_up(host, cx);
+        self.watch_host(host, cx);
+        limit
+    }
+
+    fn station_timer(&mut self, station: NodeId, host: NodeId, cx: &mut Context) -> Option<CauseId> {
+        let addr = self.nodes[host].addr;
+        self.settle_station(station, addr, cx);
+        let end = self.radio_bearers.known_station(station, addr)?;
+        end.alarm.ring(cx.now);
+        let before = end.receiver.expiries();
+        let delivered = end.receiver.on_deadline(cx.now);
+        let (expired, gap) = (end.receiver.expiries() > before, end.causes.gap);
+        if expired {
+            let row = self.note_expiry(station, (addr, gap), cx);
+            let end = self.radio_bearers.known_station(station, addr);
+            end.into_iter().for_each(|end| end.causes.expiry = row);
+        }
+        self.deliver_in_order(station, delivered, cx);
+        self.discard_down(station, addr, cx);
+        let limit = self.repair_down((station, host), cx);
+        self.number_line(station, addr, cx);
+        self.watch_station(station, addr, cx);
+        limit
+    }
+
+    /// Packets at a base station that have waited for longer than the discardTimer are lost.
+    fn discard_down(&mut self, station: NodeId, host: Addr, cx: &mut Context) {
+        let Some(cell) = self.nodes[station].serves else { return };
+        let (air, cause) = (self.cells.air(cell), self.cells.moved(host));
+        let Some(end) = self.radio_bearers.known_station(station, host) else { return };
+        let repair = &end.sending.repair;
+        let due = end.sending.transmitter.on_deadline(cx.now).into_iter();
+        let due: BTreeSet<u32> = due.filter(|number| !repair.was_repeated(*number)).collect();
+        let wait = end.values.discard_timer;
+        let lost = expired_line(&mut end.line, |since| wait.is_some_and(|wait| since + wait <= cx.now), cx);
+        let wanted = |packet: &Packet, pool: &PacketPool| {
+            packet.header.dst == host && pool.number(packet).is_some_and(|number| due.contains(&number))
+        };
+        for packet in lost {
+            cx.lose_by(packet, DropReason::DiscardTimer, Location::Node(station), cause);
+        }
+        for packet in self.take_discarded(air, &due, &wanted, cx) {
+            cx.lose_by(packet, DropReason::DiscardTimer, Location::Link(air), cause);
+        }
+        self.note_lost_numbers(cx);
+    }
+
+    fn take_discarded(
+        &mut self,
+        link: LinkId,
+        due: &BTreeSet<u32>,
+        wanted: &dyn Fn(&Packet, &PacketPool) -> bool,
+        cx: &mut Context,
+    ) -> Vec<PacketId> {
+        if due.is_empty() { Vec::new() } else { self.links.take_matching(link, false, wanted, cx) }
+    }
+
+    /// The same at a host.
+    fn discard_up(&mut self, host: NodeId, cx: &mut Context) {
+        let cause = self.cells.last_change(host).or(|| CauseId::START);
+        let Some(end) = self.radio_bearers.host(host) else { return };
+        let repair = &end.sending.repair;
+        let due = end.sending.transmitter.on_deadline(cx.now).into_iter();
+        let due: BTreeSet<u32> = due.filter(|number| !repair.was_repeated(*number)).collect();
+        let wait = end.values.discard_timer;
+        let is_old = |since: Time| wait.is_some_and(|wait| since + wait <= cx.now);
+        let mut lost = expired_line(&mut end.line, is_old, cx);
+        if wait.is_some() {
+            let pool = &cx.pool;
+            let wanted = |packet: &Packet| !packet.is_signal() && pool.since(packet).is_some_and(is_old);
+            lost.extend(self.cells.take_waiting(host, wanted, pool));
+        }
+        for packet in lost {
+            cx.lose_by(packet, DropReason::DiscardTimer, Location::Node(host), cause);
+        }
+        if let Some(link) = self.cells.uplink(host) {
+            let wanted = |packet: &Packet, pool: &PacketPool| {
+                pool.number(packet).is_some_and(|number| due.contains(&number))
+            };
+            for packet in self.take_discarded(link, &due, &wanted, cx) {
+                cx.lose_by(packet, DropReason::DiscardTimer, Location::Link(link), cause);
+            }
+        }
+        self.note_lost_numbers(cx);
+    }
+
+    /// RLC at a base station sends packets again. The row of the causes, if it has done that as often as it may.
+    fn repair_down(&mut self, (station, host): (NodeId, NodeId), cx: &mut Context) -> Option<CauseId> {
+        let addr = self.nodes[host].addr;
+        let cell = self.nodes[station].serves?;
+        let (air, hears) = (self.cells.air(cell), self.cells.hears(host, cell, cx.now));
+        let status = hears.then(|| self.links.delay(air));
+        let more = self.links.waiting_for(air, addr).0 > 0;
+        let end = self.radio_bearers.known_station(station, addr)?;
+        let sending = &mut end.sending;
+        let again = sending.repair.on_deadline(cx.now, more, status);
+        let is_limit = sending.repair.take_limit() && !std::mem::replace(&mut sending.limit_reported, true);
+        for number in again {
+            let Some(end) = self.radio_bearers.known_station(station, addr) else { continue };
+            if let Some(packet) = packet_again(end.sending.transmitter.get_mut(number), air, cx) {
+                self.links.send_again(air, packet, cx);
+            }
+        }
+        is_limit.then(|| {
+            let led = self.cells.why_unheard(host, cell, cx);
+            cx.add_cause(
+                Cause::of(Kind::RetransmissionLimit, "", led).at(Location::Node(station)).about(Some(addr)),
+            )
+        })
+    }
+
+    /// The same at a host.
+    fn repair_up(&mut self, host: NodeId, cx: &mut Context) -> Option<CauseId> {
+        let link = self.cells.uplink(host)?;
+        let cell = self.cells.uplink_cell(host)?;
+        let status = self.cells.hears(host, cell, cx.now).then(|| self.links.delay(link));
+        let end = self.radio_bearers.host(host)?;
+        let more = self.links.waiting_for(link, Addr::BROADCAST).0 > 0;
+        let sending = &mut end.sending;
+        let again = sending.repair.on_deadline(cx.now, more, status);
+        let is_limit = sending.repair.take_limit() && !std::mem::replace(&mut sending.limit_reported, true);
+        for number in again {
+            let Some(end) = self.radio_bearers.host(host) else { continue };
+            if let Some(packet) = packet_again(end.sending.transmitter.get_mut(number), link, cx) {
+                self.links.send_again(link, packet, cx);
+            }
+        }
+        is_limit.then(|| {
+            let (addr, led) = (self.nodes[host].addr, self.cells.why_unheard(host, cell, cx));
+            cx.add_cause(
+                Cause::of(Kind::RetransmissionLimit, "", led).at(Location::Node(host)).about(Some(addr)),
+            )
+        })
+    }
+
+    /// Sets when the end at a base station is looked at next.
+    pub(super) fn watch_station(&mut self, station: NodeId, host: Addr, cx: &mut Context) {
+        let Some(end) = self.radio_bearers.known_station(station, host) else { return };
+        let sending = &end.sending;
+        let stalled =
+            (end.adopted && !end.frozen && !end.line.is_empty()).then(|| sending.next_confirmation());
+        let since = |packet: &Waiting| cx.pool.since(&cx.pool[packet]);
+        let deadlines = [
+            end.receiver.deadline(),
+            sending.transmitter.deadline(),
+            sending.repair.deadline(),
+            stalled.flatten(),
+            end.line_deadline(since),
+        ];
+        let due = deadlines.into_iter().flatten().min();
+        end.alarm.set(due, (station, NodeId(host.number() as u32)), cx);
+    }
+
+    /// The same at a host.
+    pub(super) fn watch_host(&mut self, host: NodeId, cx: &mut Context) {
+        let has_uplink = self.cells.uplink(host).is_some();
+        let Some(end) = self.radio_bearers.host(host) else { return };
+        let sending = &end.sending;
+        let wait = end.values.discard_timer;
+        let oldest = wait.and_then(|wait| {
+            let line = end.line.front().map(|line| &line.packet);
+            let waits = [line, self.cells.first_waiting(host)].into_iter().flatten();
+            waits.filter_map(|packet| cx.pool.since(&cx.pool[packet])).map(|since| since + wait).min()
+        });
+        let deadlines = [
+            end.receiver.deadline(),
+            sending.transmitter.deadline(),
+            sending.repair.deadline().filter(|_| has_uplink),
+            sending.next_confirmation().filter(|_| !end.line.is_empty()),
+            oldest,
+        ];
+        let due = deadlines.into_iter().flatten().min();
+        end.alarm.set(due, (host, host), cx);
+    }
+}
+
+/// The packet that RLC sends again, which then waits for this link: the one that the air has lost, or a copy.
+fn packet_again(sdu: Option<&mut Sdu>, link: LinkId, cx: &mut Context) -> Option<PacketId> {
+    let sdu = sdu.filter(|sdu| !matches!(sdu.state, State::OnLink(_)))?;
+    match std::mem::replace(&mut sdu.state, State::OnLink(link)) {
+        State::Lost(packet) => Some(packet.take()),
+        State::Received => sdu.snapshot.clone().map(|snapshot| cx.pool.restore(snapshot)),
+        State::OnLink(_) => None,
+    }
+}
+
+/// Takes packets out that have waited too long for a number.
+fn expired_line(line: &mut VecDeque<Line>, is_old: impl Fn(Time) -> bool, cx: &Context) -> Vec<PacketId> {
+    let mut expired = Vec::new();
+    while let Some(first) = line.front()
+        && cx.pool.since(&cx.pool[&first.packet]).is_some_and(&is_old)
+    {
+        expired.extend(line.pop_front().map(|line| line.packet.take()));
+    }
+    expired
+}
