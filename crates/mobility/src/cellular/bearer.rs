@@ -39,6 +39,8 @@ pub(crate) enum Outlet {
     Hold,
     Air,
     Tunnel(Addr),
+    /// What comes is lost.
+    Discard,
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -100,7 +102,7 @@ impl Bearer {
 
     fn via(&self) -> Via {
         match self.outlet {
-            Outlet::Hold | Outlet::Tunnel(_) => Via::Buffer,
+            Outlet::Hold | Outlet::Tunnel(_) | Outlet::Discard => Via::Buffer,
             Outlet::Air => Via::Air,
         }
     }
@@ -121,6 +123,9 @@ impl Bearer {
         if self.outlet == Outlet::Air {
             return;
         }
+        if self.outlet == Outlet::Discard {
+            out.push(Action::StartBuffering { host: self.host });
+        }
         self.outlet = Outlet::Air;
         out.push(Action::Release { host: self.host, via: Via::Air, mark: None });
         self.restart_wait(now, rules);
@@ -136,9 +141,16 @@ impl Bearer {
         }
     }
 
+    /// Packets that wait here and later ones are lost: without a buffer nothing waits.
+    pub fn discard(&mut self, out: &mut dyn Out) {
+        self.outlet = Outlet::Discard;
+        out.push(Action::EndBearer { host: self.host });
+        self.set_routes(out);
+    }
+
     /// Packets that wait here and later ones go to `target`.
     pub fn forward(&mut self, target: Addr, now: Time, rules: &Rules, out: &mut dyn Out) {
-        if self.outlet == Outlet::Air {
+        if matches!(self.outlet, Outlet::Air | Outlet::Discard) {
             out.push(Action::StartBuffering { host: self.host });
         }
         self.outlet = Outlet::Tunnel(target);

@@ -150,6 +150,11 @@ impl Context {
         !matches!(self.state, State::Leaving { .. })
     }
 
+    /// The source has handed the host over, and forwards what comes.
+    pub fn has_handed_over(&self) -> bool {
+        matches!(self.state, State::Executing { .. } | State::Leaving { .. })
+    }
+
     /// The source learns from a target that the host has come.
     pub fn awaits_success(&self) -> bool {
         matches!(self.state, State::Conditional { .. } | State::Dual { .. })

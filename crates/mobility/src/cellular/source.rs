@@ -115,7 +115,7 @@ impl Context {
         self.send_status(target, env);
         self.state = State::Executing { target, until: env.now + env.rules.timers.reloc_overall, early };
         if env.rules.numbered && env.rules.forwarding == Forwarding::None {
-            self.bearer.hold(env.out);
+            self.bearer.discard(env.out);
         }
         self.forward_to(target, env);
     }

@@ -102,7 +102,7 @@ impl Lab {
         );
         let _ = write!(
             text,
-            "[radio]\nkind = \"hard\"\n[radio.measurement]\nperiod = \"10 ms\"\n{}\n",
+            "[radio]\nkind = \"hard\"\nin_flight_at_break = \"lost\"\n[radio.measurement]\nperiod = \"10 ms\"\n{}\n",
             self.radio
         );
         let visits: Vec<String> = self
@@ -208,9 +208,9 @@ impl Run {
     /// All packets came, once and in order.
     pub fn assert_flawless(&self) {
         let lost: Vec<_> = self.0.lost("udp").collect();
-        assert!(lost.is_empty(), "{lost:?}");
-        assert_eq!(self.0.total("udp", "reordered_pkts"), 0);
-        assert_eq!(self.0.total("udp", "duplicate_pkts"), 0);
+        assert!(lost.is_empty(), "{lost:?}\n{}", self.chart());
+        let totals = ["reordered_pkts", "duplicate_pkts"].map(|name| self.0.total("udp", name));
+        assert_eq!(totals, [0, 0], "{}", self.chart());
     }
 
     /// Messages and phases after the report, for a test that fails.
