@@ -199,7 +199,7 @@ impl Context {
     /// An end marker has come; true if it has passed to a target.
     pub fn end_marker(&mut self, from: Addr, id: Identification, env: &mut Environment<'_>) -> bool {
         let waited = self.bearer.waits();
-        let relayed = self.bearer.end_marker(from, id, env.out);
+        let relayed = self.bearer.end_marker(from, id, env.rules, env.out);
         if waited && !self.bearer.waits() {
             env.note(Phase::OrderRestored);
         }

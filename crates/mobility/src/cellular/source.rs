@@ -118,6 +118,10 @@ impl Context {
             self.bearer.discard(env.out);
         }
         self.forward_to(target, env);
+        if let Some(path) = self.path.filter(|path| env.rules.numbered && path.release == Some(target)) {
+            // The host goes back before the path has come: nothing follows until it does.
+            self.bearer.ends_first(env.rules.way_to(target), path.id, env.out);
+        }
     }
 
     /// Sends the state of bearers without loss, or asks layer 2 for it: then its answer sends it.
