@@ -65,8 +65,15 @@ impl Inflow {
 impl Bearer {
     /// The bearer of a host that is attached: nothing waits, nothing is forwarded.
     pub fn attached(host: Addr, since: Identification, out: &mut dyn Out) -> Bearer {
-        let bearer =
-            Bearer { host, outlet: Outlet::Air, inflow: None, since, ended: None, source: None, again: false };
+        let bearer = Bearer {
+            host,
+            outlet: Outlet::Air,
+            inflow: None,
+            since,
+            ended: None,
+            source: None,
+            again: false,
+        };
         bearer.set_routes(out);
         bearer
     }
