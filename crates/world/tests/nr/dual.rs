@@ -51,8 +51,9 @@ fn the_worked_example() {
 #[test]
 fn a_target_that_is_not_reached_costs_nothing() {
     // T304 is over before random access could be done.
-    let run = Lab { timers: "t304 = \"50 ms\",".into(), ..Lab::with("daps = true") }.run();
+    let timers = "t304 = \"50 ms\",".into();
+    let run = Lab { timers, duration_ms: 4_300, ..Lab::with("daps = true") }.run();
     run.assert_messages(0, &[("rrc-failure-information", "ue", 61_004, 63_004)]);
-    run.assert_flawless();
     assert_eq!(run.gap(), 2_000);
+    run.assert_flawless();
 }

@@ -102,7 +102,7 @@ impl Lab {
         );
         let _ = write!(
             text,
-            "[radio]\nkind = \"hard\"\n[radio.measurement]\nperiod = \"10 ms\"\n{}\n",
+            "[radio]\nkind = \"hard\"\nin_flight_at_break = \"lost\"\n[radio.measurement]\nperiod = \"10 ms\"\n{}\n",
             self.radio
         );
         let visits: Vec<String> = self
@@ -208,9 +208,11 @@ impl Run {
     /// All packets came, once and in order.
     pub fn assert_flawless(&self) {
         let lost: Vec<_> = self.0.lost("udp").collect();
-        assert!(lost.is_empty(), "{lost:?}");
-        assert_eq!(self.0.total("udp", "reordered_pkts"), 0);
-        assert_eq!(self.0.total("udp", "duplicate_pkts"), 0);
+        assert!(lost.is_empty(), "{lost:?}\n{}", self.chart());
+        assert_eq!(self.0.total("udp", "duplicate_pkts"), 0, "{}", self.chart());
+        let order: Vec<u64> = self.0.delivered("udp").map(|delivery| delivery.seq).collect();
+        let turned: Vec<&[u64]> = order.windows(2).filter(|pair| pair[0] >= pair[1]).collect();
+        assert!(turned.is_empty(), "{turned:?}\n{}", self.chart());
     }
 
     /// Messages and phases after the report, for a test that fails.

@@ -127,7 +127,7 @@ fn a_source_that_has_commanded_takes_its_host_back() {
         ..Lab::default()
     };
     let run = lab.run();
-    run.assert_messages(0, &[("xn-handover-cancel", "gnb1", 198_000, 201_002)]);
+    run.assert_messages(0, &[("xn-handover-cancel", "gnb1", 208_000, 211_002)]);
     assert!(run.phase("reestablished") > 0);
     run.assert_flawless();
 }
