@@ -1,7 +1,7 @@
 //! Parameters of NR handover.
 
 use super::timers::{Timers, Times};
-use crate::bearer_params::RlcMode;
+use crate::cellular::RlcMode;
 use crate::cellular::{self, Cancelled, Conditional, OrderWait, PathSwitch, Rules};
 use crate::{BearerParams, Domain, ReportConfig};
 use roamlab_engine::{Bytes, Duration, DurationLaw, Packets};
