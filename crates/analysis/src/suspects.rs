@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 /// Kinds in order of suspicion: events that the scenario forces, then the place that lost most packets, then timers, then the
 /// move. Of each the rank, and whether no setting of the network changes it: a rerun without it shows a cause, and is no
 /// remedy.
-const KINDS: [(&str, usize, bool); 14] = [
+const KINDS: [(&str, usize, bool); 17] = [
     ("link change", 0, true),
     ("link outage", 0, true),
     ("message lost", 1, true),
@@ -24,6 +24,9 @@ const KINDS: [(&str, usize, bool); 14] = [
     ("timer too short", 3, false),
     ("queue full", 3, false),
     ("early drop", 3, false),
+    ("discard timer", 3, false),
+    ("late path switch", 4, false),
+    ("t-Reordering", 4, false),
     ("spurious timeout", 4, false),
     ("long timeout", 5, false),
     ("handover", 6, true),
@@ -31,16 +34,19 @@ const KINDS: [(&str, usize, bool); 14] = [
 /// The rank of a queue that lost packets only when the stall had lasted for a while: it filled because of the stall.
 const LATE: usize = KINDS.len();
 /// The kinds of losses, by their reasons.
-const LOSSES: [(&str, &str); 6] = [
+const LOSSES: [(&str, &str); 7] = [
     ("queue-overflow", "queue full"),
     ("forwarded-overflow", "queue full"),
     ("early-drop", "early drop"),
     ("random-loss", "random loss"),
     ("buffer-overflow", "buffer too small"),
     ("buffer-expired", "timer too short"),
+    ("discard-timer", "discard timer"),
 ];
 /// Kinds of which the message is named.
 const MESSAGES: [&str; 2] = ["message lost", "message late"];
+/// From a host's confirmation at its new base station until its path is switched: a longer time is late.
+const LATE_SWITCH_NS: i64 = 200_000_000;
 /// Kinds of losses by a queue: it was full, or its discipline dropped before it was.
 const QUEUES: [&str; 2] = ["queue full", "early drop"];
 /// Roots of the table `causes` that begin a handover of their host.
@@ -171,6 +177,7 @@ impl<'a> Search<'_, 'a> {
             self.walk_absent(&place, near, time)?;
         }
         self.timeouts(record)?;
+        let mut confirmed = None;
         for row in self.causes.within(early..=stall.end_ns) {
             let host = self.causes.messages.get(&row.serial).map_or(row.host, |(_, host)| host);
             if (early..=stall.end_ns).contains(&row.time_ns) && self.ends.contains(&host) {
@@ -178,6 +185,19 @@ impl<'a> Search<'_, 'a> {
                 if row.name == "link-down" && row.time_ns >= near {
                     let chain = self.causes.chain(row.id as i64)?;
                     self.note("handover", row, &chain);
+                }
+                if row.kind == "t-reordering" && row.time_ns >= near {
+                    let chain = self.causes.chain(row.id as i64)?;
+                    self.note("t-Reordering", row, &chain);
+                    self.walk(row.cause)?;
+                }
+                match row.name {
+                    "handover-confirmed" => confirmed = Some(row.time_ns),
+                    "path-switched" if confirmed.is_some_and(|at| row.time_ns - at > LATE_SWITCH_NS) => {
+                        let chain = self.causes.chain(row.id as i64)?;
+                        self.note("late path switch", row, &chain);
+                    }
+                    _ => {}
                 }
             } else if row.kind == "link-outage" && self.meets(row, near) {
                 self.note("link outage", row, &[row]);

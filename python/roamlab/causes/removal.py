@@ -54,6 +54,9 @@ def removals(suspect: Suspect, stall: Stall, results: Results, scenario: Scenari
         "timer too short": _longer_timer,
         "queue full": _longer_queue,
         "early drop": _longer_queue,
+        "discard timer": _without_discard,
+        "late path switch": _faster_switch,
+        "t-Reordering": _without_reordering,
         "spurious timeout": _other_timer,
         "long timeout": _other_timer,
         "handover": _without_gap,
@@ -196,6 +199,38 @@ def _in_mobility(
                     (own.setdefault(table, _written(holder)) if table else own)[name] = value
                     path = ".".join(filter(None, ("mobility", table, name)))
                     yield f"{path} {value} instead of {holder[name]}", data
+
+
+def _without_discard(
+    _suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    yield from _of_bearer(scenario, "discard_timer", "infinity")
+
+
+def _without_reordering(
+    _suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    yield from _of_bearer(scenario, "t_reordering", "0 ms")
+
+
+def _of_bearer(scenario: Scenario, name: str, value: str) -> Iterator[tuple[str, Tables]]:
+    """One timer of the radio bearers with another value."""
+    for number, protocol in enumerate(_protocols(scenario.parameters)):
+        if isinstance(protocol.get("bearer"), dict):
+            data = scenario.to_dict()
+            _protocols(data)[number].setdefault("bearer", {})[name] = value
+            yield f"mobility.bearer.{name} {value}", data
+
+
+def _faster_switch(
+    _suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    for number, protocol in enumerate(_protocols(scenario.parameters)):
+        # Of other protocols this field names who asks for the path switch.
+        if isinstance(protocol.get("bearer"), dict):
+            data = scenario.to_dict()
+            _protocols(data)[number]["path_switch"] = "0 s"
+            yield "mobility.path_switch 0 s", data
 
 
 def _written(table: Tables) -> Tables:
