@@ -12,10 +12,12 @@ use crate::{Agent, Identification, L2Trigger, Wire};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, Counts, Received};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 mod copies;
 mod reestablishment;
 mod table;
+mod target;
 
 pub use table::StateName;
 
@@ -24,8 +26,8 @@ pub use table::StateName;
 pub struct GNodeB {
     address: Addr,
     amf: Addr,
-    params: Params,
-    rules: Rules,
+    params: Arc<Params>,
+    rules: Box<Rules>,
     /// Hosts that layer 2 has here.
     present: BTreeSet<Addr>,
     hosts: BTreeMap<Addr, Host>,
@@ -149,12 +151,12 @@ impl Host {
 
 impl GNodeB {
     /// A base station without hosts. `relay`: the node through which packets are forwarded.
-    pub fn new(address: Addr, (amf, relay): (Addr, Option<Addr>), params: &Params) -> GNodeB {
+    pub fn new(address: Addr, (amf, relay): (Addr, Option<Addr>), params: &Arc<Params>) -> GNodeB {
         GNodeB {
             address,
             amf,
-            params: params.clone(),
-            rules: params.rules(relay),
+            params: Arc::clone(params),
+            rules: Box::new(params.rules(relay)),
             present: BTreeSet::new(),
             hosts: BTreeMap::new(),
             retrievals: BTreeMap::new(),
@@ -252,100 +254,6 @@ impl GNodeB {
         out.push(Action::AdoptBearer { host, counts: Counts::default() });
         for kind in [Kind::ConnectionSetup, Kind::MeasurementConfiguration] {
             self.send(host, (host, id), kind, out);
-        }
-    }
-
-    /// `asks` gets the answer: the source, or the AMF.
-    fn handover_requested(
-        &mut self,
-        (host, id): (Addr, Identification),
-        (source, asks): (Addr, Addr),
-        plan: Plan,
-        now: Time,
-        out: &mut Vec<Action>,
-    ) {
-        let known = self.hosts.get(&host).map(|known| &known.context);
-        if known.is_some_and(|known| id <= known.id) {
-            return;
-        }
-        let others = self.hosts.iter().filter(|&(&other, known)| other != host && known.context.is_active());
-        let full = self.params.admission_limit.is_some_and(|limit| others.count() >= limit as usize);
-        // A source that still forwards has one context of the host: it cannot be a candidate too.
-        let forwards = plan == Plan::Condition
-            && known.is_some_and(|known| known.has_handed_over() || known.awaits_success());
-        if full || forwards || self.present.contains(&host) {
-            let kind = if self.by_core() { Kind::HandoverFailure } else { Kind::HandoverPreparationFailure };
-            return self.send(host, (asks, id), kind, out);
-        }
-        self.retrievals.remove(&host);
-        let mut sender = self.outbox(out);
-        let context = Context::expecting((host, id), known, (source, plan), now, (&self.rules, &mut sender));
-        let due = Some((now + self.params.admission, Due::Admit));
-        let dual = plan == Plan::Dual;
-        self.hosts.insert(host, Host { due, dual, ..Host::new(context) });
-        self.begin_numbers(host, now, out);
-        self.on_timer(now, out);
-    }
-
-    /// The numbers of a bearer that do not continue begin here.
-    fn begin_numbers(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
-        if !self.rules.continues {
-            self.with(host, now, out, |known, env| {
-                known.adopt(Counts::default(), env);
-                true
-            });
-        }
-    }
-
-    /// The numbers of a host's bearer have come. A host that is still at its source may leave it.
-    fn numbers_known(
-        &mut self,
-        (host, id): (Addr, Identification),
-        counts: Counts,
-        now: Time,
-        out: &mut Vec<Action>,
-    ) {
-        let mut leaves_source = false;
-        self.with(host, now, out, |known, env| {
-            if id == known.origin && !known.numbered {
-                known.adopt(counts, env);
-                leaves_source = env.present && std::mem::take(&mut known.dual);
-                if matches!(known.context.state, State::Executing { .. }) {
-                    // The next target waits for them already.
-                    env.out.push(cellular::Action::FreezeBearer { host });
-                    env.out.push(cellular::Action::ReportBearer { host });
-                }
-            }
-            true
-        });
-        if leaves_source {
-            self.send(host, (host, id), Kind::SourceRelease, out);
-        }
-    }
-
-    /// The host is here, or its bearers continue here.
-    fn completed(
-        &mut self,
-        (host, id): (Addr, Identification),
-        received: Option<&Received>,
-        now: Time,
-        out: &mut Vec<Action>,
-    ) {
-        let mut is_known = false;
-        self.with(host, now, out, |known, env| {
-            let resumes = |resuming: &mut Resuming| resuming.id == id && resuming.reconfigured;
-            is_known = id == known.context.id || known.resuming.is_some_and(|resuming| resuming.id == id);
-            if known.resuming.take_if(resumes).is_some() {
-                env.note(cellular::Phase::HandoverConfirmed);
-                known.attach(received, env);
-            } else if id == known.context.id && matches!(known.context.state, State::Prepared { .. }) {
-                known.attach(received, env);
-                known.context.confirmed(env);
-            }
-            true
-        });
-        if !is_known {
-            self.send(host, (host, id), Kind::NoContext, out);
         }
     }
 
@@ -473,26 +381,6 @@ impl GNodeB {
                 let dual = self.params.daps;
                 self.send(host, (host, id), Kind::Reconfiguration { target, dual }, out);
             }
-        }
-    }
-
-    /// The numbers of a host's bearer have not come: it begins anew.
-    fn begin_anew(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
-        let Some(known) = self.hosts.get_mut(&host) else { return };
-        if known.numbers_by.take_if(|at| *at <= now).is_none() {
-            return;
-        }
-        known.numbered = true;
-        let id = known.context.id;
-        let leaves_source = std::mem::take(&mut known.dual);
-        let by_core = self.params.procedure == Procedure::N2;
-        let mut sender = Outbox { out, amf: self.amf, by_core, dual: self.params.daps };
-        known.context.bearer.begin_anew(&mut sender);
-        out.push(Action::AdoptBearer { host, counts: Counts::default() });
-        out.push(Action::Note { host, phase: Phase::FullyConfigured });
-        self.send(host, (host, id), Kind::FullConfiguration, out);
-        if leaves_source {
-            self.send(host, (host, id), Kind::SourceRelease, out);
         }
     }
 
