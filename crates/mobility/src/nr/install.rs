@@ -52,7 +52,10 @@ impl Protocol for Params {
         }
         for host in &topology.hosts {
             let address = topology.address(&host.name);
-            installed.place(address, UserEquipment::new(address, params));
+            installed.place(
+                address,
+                UserEquipment::new(address, stream(&format!("{}/handover", host.name)), params),
+            );
         }
         installed.tunnel_overhead = Some(self.tunnel_overhead);
         installed.forwarding_overhead = Some(self.forwarding_overhead());

@@ -297,10 +297,14 @@ impl Params {
             let message = format!("the user plane function sends 1 to {MOST_END_MARKERS} of them: write 1");
             return Err(("end_markers".into(), message));
         }
-        self.path_switch.check().map_err(|(field, message)| {
-            let field = if field.is_empty() { "path_switch".into() } else { format!("path_switch.{field}") };
-            (field, message)
-        })?;
+        let laws =
+            [("path_switch", Some(&self.path_switch)), ("times.handover", self.times.handover.as_ref())];
+        for (name, law) in laws.into_iter().filter_map(|(name, law)| Some((name, law?))) {
+            law.check().map_err(|(field, message)| {
+                let field = if field.is_empty() { name.into() } else { format!("{name}.{field}") };
+                (field, message)
+            })?;
+        }
         self.measurement.check().map_err(|(field, message)| (format!("measurement.{field}"), message))?;
         self.conditional.as_ref().map_or(Ok(()), |conditional| {
             let refuse = |(field, message)| (format!("conditional.{field}"), message);

@@ -1,7 +1,7 @@
 //! Timers of NR, and the times that a host takes.
 
 use crate::cellular;
-use roamlab_engine::Duration;
+use roamlab_engine::{Duration, DurationLaw, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -121,9 +121,13 @@ impl Timers {
 }
 
 /// Times that a host takes.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Times {
+    /// From a command until random access at its target is done, drawn for each handover; absent: the sum of
+    /// `rrc_processing`, `interruption` and `random_access`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handover: Option<DurationLaw>,
     /// Processing of an RRC message (TS 38.331 §12). Default 10 ms.
     pub rrc_processing: Duration,
     /// Interruption of a handover behind the processing of its command (TS 38.133 §6.1.1.2.2).
@@ -182,8 +186,9 @@ impl Interruption {
 
 impl Times {
     /// From a command until random access at its target is done.
-    pub(super) fn access(&self) -> Duration {
-        self.rrc_processing + self.interruption.total() + self.random_access
+    pub(super) fn access(&self, draws: &mut Rng) -> Duration {
+        let sum = || self.rrc_processing + self.interruption.total() + self.random_access;
+        self.handover.as_ref().map_or_else(sum, |law| law.draw(draws))
     }
 }
 
@@ -191,6 +196,7 @@ impl Default for Times {
     fn default() -> Self {
         let ms = Duration::from_millis;
         Times {
+            handover: None,
             rrc_processing: ms(10),
             interruption: Interruption::default(),
             random_access: ms(5),

@@ -8,7 +8,7 @@
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::transitions::Role;
 use crate::{Agent, Condition, Identification, L2Trigger, Wire};
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::{Duration, Rng, Time};
 use roamlab_packet::{Addr, Received};
 use std::sync::Arc;
 
@@ -64,6 +64,7 @@ crate::transitions! {
 pub struct UserEquipment {
     address: Addr,
     params: Arc<Params>,
+    draws: Rng,
     state: State,
     /// Of the newest handover or connection.
     id: Identification,
@@ -157,11 +158,12 @@ const REPORT: &str = "report";
 const EXECUTE: &str = "execute";
 
 impl UserEquipment {
-    /// A user equipment without a link.
-    pub fn new(address: Addr, params: &Arc<Params>) -> UserEquipment {
+    /// A user equipment without a link, with the random stream of its times.
+    pub fn new(address: Addr, draws: Rng, params: &Arc<Params>) -> UserEquipment {
         UserEquipment {
             address,
             params: Arc::clone(params),
+            draws,
             state: State::Idle { retry: None },
             id: Identification(0),
             previous: address,
@@ -286,7 +288,7 @@ impl UserEquipment {
         let t304 = now + self.params.timers.t304;
         self.t304 = Some(t304);
         self.state = State::Syncing { target, t304 };
-        let after = self.params.times.access();
+        let after = self.params.times.access(&mut self.draws);
         out.extend([Action::Reestablish { reset: false }, Action::Enter { base_station: target, after }]);
     }
 
@@ -302,7 +304,8 @@ impl UserEquipment {
         let t304 = now + self.params.timers.t304;
         self.t304 = Some(t304);
         self.state = State::Dual { source, target, t304, alive: true };
-        out.push(Action::EnterToo { base_station: target, after: self.params.times.access() });
+        let after = self.params.times.access(&mut self.draws);
+        out.push(Action::EnterToo { base_station: target, after });
     }
 
     /// Keeps the candidates for an attempt after a failure.
