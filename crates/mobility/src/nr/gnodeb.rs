@@ -5,7 +5,7 @@
 //! older handover are ignored.
 
 use super::outbox::Outbox;
-use super::{Action, ForwardFrom, Input, Kind, Message, Params, Phase, Procedure};
+use super::{Action, Input, Kind, Message, Params, Phase, Procedure};
 use crate::cellular::{self, Bearer, Context, Environment, Plan, Rules, State};
 use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger, Wire};
@@ -16,10 +16,86 @@ use std::sync::Arc;
 
 mod copies;
 mod reestablishment;
-mod table;
+mod steps;
 mod target;
 
-pub use table::StateName;
+crate::transitions! {
+    GNodeB, "state of a host": None "none", Serving "serving", Preparing "preparing", Executing "executing", Dual "dual", Conditional "conditional", Prepared "prepared", Leaving "leaving", Retrieving "retrieving";
+    "any" | "host arrived" | "" | "" | "same";
+    "any" | "host gone" | "layer 2 repeats what is not confirmed: nothing is noticed" | "" | "same";
+    "any" | "nas-service-request" | "of a present host, for the AMF" | "nas-service-request" | "same";
+    "any" | "ng-initial-context-setup" | "newer, the host is present" | "no route, end bearer, route, adopt bearer, rrc-setup, rrc-measurement-configuration" | "serving";
+    "serving" | "rrc-measurement-report" | "" | "xn-handover-request, ng-handover-required" | "preparing";
+    "serving" | "rrc-measurement-report" | "handovers are conditional" | "xn-handover-request" | "conditional";
+    "conditional" | "rrc-measurement-report" | "of a further target; of a prepared one" | "xn-handover-request, rrc-conditional-reconfiguration" | "same";
+    "none" | "rrc-measurement-report, rrc-reestablishment-complete" | "of a present host" | "rrc-no-context" | "same";
+    "preparing" | "xn-handover-request-acknowledge, ng-handover-command" | "of its target; at once" | "rrc-reconfiguration, freeze bearer, report bearer, start buffering, release into tunnel, route to buffer, route to reorder queue" | "executing";
+    "preparing" | "xn-handover-request-acknowledge" | "the command waits" | "" | "same";
+    "preparing" | "time" | "the command goes on the air" | "rrc-reconfiguration, freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
+    "executing" | "time" | "the same, the target has acknowledged before" | "rrc-reconfiguration" | "same";
+    "conditional" | "xn-handover-request-acknowledge" | "" | "rrc-conditional-reconfiguration" | "same";
+    "preparing" | "xn-handover-request-acknowledge" | "hosts stay until they are at the target" | "rrc-reconfiguration, report bearer" | "dual";
+    "dual, conditional" | "bearer reported" | "copies go to who is prepared" | "xn-early-status-transfer, forward bearer" | "same";
+    "conditional" | "rrc-conditional-reconfiguration-complete" | "with early forwarding" | "report bearer" | "same";
+    "conditional" | "time" | "candidates learn what need not be sent" | "report bearer" | "same";
+    "prepared" | "xn-early-status-transfer" | "of packets that need not be sent" | "skip received" | "same";
+    "dual" | "xn-handover-success" | "of its target" | "freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
+    "dual, conditional" | "xn-ue-context-release" | "the success was lost" | "freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
+    "executing" | "bearer reported" | "behind a lost success" | "xn-sn-status-transfer" | "leaving";
+    "dual" | "rrc-failure-information, time" | "the target was not reached" | "xn-handover-cancel, forward bearer" | "serving";
+    "serving" | "xn-sn-status-transfer" | "of a host that is still at its source" | "adopt bearer, rrc-source-release" | "same";
+    "executing" | "bearer reported" | "" | "xn-sn-status-transfer, ng-uplink-ran-status-transfer" | "same";
+    "preparing" | "xn-handover-preparation-failure, ng-handover-preparation-failure" | "of its target" | "" | "serving";
+    "conditional" | "xn-handover-preparation-failure" | "another candidate is left; none is left" | "" | "conditional, serving";
+    "preparing" | "time" | "TXnRELOCprep, TNGRELOCprep" | "xn-handover-cancel, ng-handover-cancel" | "serving";
+    "conditional" | "xn-handover-success" | "the host has gone; cancels the others" | "xn-handover-cancel, freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
+    "conditional" | "time" | "the candidates' time is over, or the host is long gone: cancels all" | "xn-handover-cancel, rrc-conditional-reconfiguration" | "serving";
+    "executing" | "time" | "TXnRELOCoverall, the host is present: takes it back" | "xn-handover-cancel, ng-handover-cancel, gtpu-end-marker, resume bearer, release, route, route to reorder queue" | "serving";
+    "executing" | "time" | "TXnRELOCoverall, the host has gone" | "ng-ue-context-release-request" | "leaving";
+    "serving, preparing, executing" | "xn-ue-context-release" | "not older, the host has gone" | "start buffering, release into tunnel, route to buffer" | "leaving";
+    "executing" | "xn-ue-context-release" | "the same, the end marker has passed, or nothing is forwarded" | "no route, end bearer" | "none";
+    "executing" | "ng-ue-context-release-command" | "of its handover: forwards what still comes" | "ng-ue-context-release-complete" | "leaving";
+    "serving, executing, leaving" | "ng-ue-context-release-command" | "not older, the host has gone" | "no route, end bearer, ng-ue-context-release-complete" | "none";
+    "prepared" | "ng-ue-context-release-command" | "not older" | "no route, end bearer, ng-ue-context-release-complete" | "none";
+    "preparing, conditional, dual" | "ng-ue-context-release-command" | "newer, the host has gone" | "no route, end bearer, ng-ue-context-release-complete" | "none";
+    "any" | "ng-ue-context-release-command" | "of another handover, or the host is present" | "ng-ue-context-release-complete" | "same";
+    "any" | "xn-handover-request, ng-handover-request" | "newer, admitted; at once" | "gtpu-end-marker, no route, end bearer, start buffering, route to buffer, route to reorder queue, xn-handover-request-acknowledge" | "prepared";
+    "any" | "xn-handover-request, ng-handover-request" | "newer, not admitted" | "xn-handover-preparation-failure, ng-handover-failure" | "same";
+    "prepared" | "time" | "admitted" | "xn-handover-request-acknowledge, ng-handover-request-acknowledge" | "same";
+    "serving, prepared" | "xn-sn-status-transfer, ng-downlink-ran-status-transfer" | "of the handover, the first one" | "adopt bearer" | "same";
+    "prepared" | "rrc-reconfiguration-complete" | "of the handover; success if it is conditional" | "skip received, release, route, route to reorder queue, ng-path-switch-request, ng-handover-notify, xn-handover-success" | "serving";
+    "serving" | "rrc-reconfiguration-complete" | "of a host whose connection continues here" | "skip received, release, route, route to reorder queue" | "same";
+    "serving" | "time" | "no numbers have come: the bearer begins anew" | "end bearer, route to buffer, route, adopt bearer, rrc-full-configuration" | "same";
+    "any" | "rrc-reconfiguration-complete" | "of a present host, of no handover" | "rrc-no-context" | "same";
+    "prepared" | "xn-handover-cancel" | "of its source: returns its packets" | "release into tunnel, route to buffer, route to reorder queue" | "leaving";
+    "prepared" | "xn-handover-cancel" | "of its source, of copies or without forwarding" | "skip received, no route, end bearer" | "none";
+    "prepared, leaving" | "time" | "joining timer; forwarding hold" | "no route, end bearer, rrc-no-context" | "none";
+    "serving" | "time" | "the host is long gone" | "no route, end bearer, ng-ue-context-release-request" | "none";
+    "any" | "gtpu-end-marker" | "continues to the target behind what was forwarded; of the source: direct packets follow" | "gtpu-end-marker, no route, release reorder queue, route, route to buffer" | "same";
+    "leaving" | "gtpu-end-marker" | "the same, the last" | "gtpu-end-marker, no route, end bearer" | "none, retrieving";
+    "any" | "packet" | "the first direct one: the guard begins" | "route, route to buffer, route to reorder queue" | "same";
+    "any" | "time" | "guard over" | "no route, release reorder queue, route, route to buffer, gtpu-end-marker" | "same";
+    "any" | "ng-path-switch-request-acknowledge" | "to the source" | "xn-ue-context-release" | "same";
+    "any" | "ng-path-switch-request-failure" | "the host is present" | "ng-path-switch-request" | "same";
+    "serving, conditional, preparing, dual" | "retransmission limit" | "what follows waits" | "start buffering, route to buffer, rrc-no-context" | "same";
+    "serving" | "rrc-reestablishment-request" | "of a present host that it has" | "start buffering, route to buffer, rrc-reestablishment" | "same";
+    "preparing, executing, conditional, dual" | "rrc-reestablishment-request" | "the same: takes it back" | "xn-handover-cancel, ng-handover-cancel, resume bearer, gtpu-end-marker, forward bearer, start buffering, route to buffer, route to reorder queue, rrc-reestablishment" | "serving";
+    "prepared" | "rrc-reestablishment-request" | "of a host that is expected" | "rrc-reestablishment" | "same";
+    "none" | "rrc-reestablishment-request" | "of a present host that another base station has" | "xn-retrieve-ue-context-request" | "retrieving";
+    "leaving, executing, retrieving" | "rrc-reestablishment-request" | "the same" | "xn-retrieve-ue-context-request" | "same";
+    "any" | "rrc-reestablishment-request" | "of a present host that nobody has" | "rrc-fallback-setup" | "same";
+    "retrieving, executing, leaving" | "xn-retrieve-ue-context-response" | "of the last request" | "end bearer, gtpu-end-marker, start buffering, route to buffer, route to reorder queue, rrc-reestablishment, xn-u-address-indication" | "prepared";
+    "retrieving" | "xn-retrieve-ue-context-response" | "of the last request, the host has gone" | "" | "none";
+    "retrieving" | "xn-retrieve-ue-context-failure" | "of the last request" | "rrc-fallback-setup" | "none";
+    "leaving, executing" | "xn-retrieve-ue-context-failure" | "of the last request" | "rrc-fallback-setup" | "same";
+    "retrieving" | "time" | "T301" | "" | "none";
+    "serving" | "xn-retrieve-ue-context-request" | "of a host that has gone" | "xn-retrieve-ue-context-response" | "same";
+    "preparing, executing, conditional, dual" | "xn-retrieve-ue-context-request" | "the same: what was prepared is off" | "xn-handover-cancel, resume bearer, gtpu-end-marker, forward bearer, start buffering, route to buffer, xn-retrieve-ue-context-response" | "serving";
+    "any" | "xn-retrieve-ue-context-request" | "of a host that it does not have" | "xn-retrieve-ue-context-failure" | "same";
+    "serving" | "xn-u-address-indication" | "of who has got the context" | "freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
+    "prepared" | "rrc-reestablishment-complete" | "of the last request" | "ng-path-switch-request, xn-handover-success, rrc-resume-reconfiguration" | "serving";
+    "serving" | "rrc-reestablishment-complete" | "of the last request" | "rrc-resume-reconfiguration" | "same";
+}
 
 /// NR at a base station.
 #[derive(Clone, Debug)]
@@ -354,74 +430,6 @@ impl GNodeB {
                 }
                 _ => {}
             }
-        }
-    }
-
-    /// The time of the next step of a handover has come.
-    fn next_step(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
-        let Some(known) = self.hosts.get_mut(&host) else { return };
-        let Some((_, due)) = known.due.take_if(|(at, _)| *at <= now) else { return };
-        let id = known.context.id;
-        match due {
-            Due::Admit => {
-                let State::Prepared { source, .. } = known.context.state else { return };
-                let (to, kind) = match self.by_core() {
-                    true => (self.amf, Kind::NgHandoverRequestAcknowledge),
-                    false => (source, Kind::HandoverRequestAcknowledge),
-                };
-                self.send(host, (to, id), kind, out);
-            }
-            Due::Ready(target) => {
-                self.with(host, now, out, |known, env| {
-                    known.context.target_is_ready(target, env);
-                    true
-                });
-            }
-            Due::Command(target) => {
-                let dual = self.params.daps;
-                self.send(host, (host, id), Kind::Reconfiguration { target, dual }, out);
-            }
-        }
-    }
-
-    /// The target has acknowledged.
-    fn target_is_ready(
-        &mut self,
-        host: Addr,
-        (target, id): (Addr, Identification),
-        now: Time,
-        out: &mut Vec<Action>,
-    ) {
-        let (delay, from) = (self.params.command_delay, self.params.forward_from);
-        let conditional = self.params.conditional.is_some();
-        let mut command_later = false;
-        self.with(host, now, out, |known, env| {
-            let prepares = matches!(known.context.state, State::Preparing { target: expected, .. } if expected == target);
-            if id != known.context.id || !(prepares || conditional) {
-                return true;
-            }
-            if !conditional && delay > roamlab_engine::Duration::ZERO {
-                match from {
-                    ForwardFrom::Command => {
-                        known.due = Some((now + delay, Due::Ready(target)));
-                        if let State::Preparing { until, .. } = &mut known.context.state {
-                            *until = now + delay + env.rules.timers.reloc_prep;
-                        }
-                        return true;
-                    }
-                    ForwardFrom::Acknowledge => {
-                        known.due = Some((now + delay, Due::Command(target)));
-                        command_later = true;
-                    }
-                }
-            }
-            known.marked = false;
-            known.context.target_is_ready(target, env);
-            true
-        });
-        if command_later {
-            let is_command = |action: &Action| matches!(action, Action::Send { message, .. } if matches!(message.kind, Kind::Reconfiguration { .. }));
-            out.retain(|action| !is_command(action));
         }
     }
 }
