@@ -53,8 +53,6 @@ pub struct Node {
     pub clears_code_point: bool,
     /// It is a base station, or a host, of numbered radio bearers.
     pub numbers: bool,
-    /// Its signalling over the air takes no time of the link and does not wait behind data.
-    pub separates_signalling: bool,
     /// (Mobile host) more happens to a packet that it receives over the air than IP input.
     pub treats_received: bool,
     /// Some agent here keeps copies of what is sent over the air.
@@ -81,7 +79,6 @@ impl Node {
             inspects_packets: false,
             clears_code_point: false,
             numbers: false,
-            separates_signalling: false,
             treats_received: false,
             keeps_copies: false,
             is_access_router: false,

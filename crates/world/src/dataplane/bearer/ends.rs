@@ -1,6 +1,7 @@
 //! The ends of a bearer: at a host, and at a base station.
 
-use super::{Alarm, Causes, Sending};
+use super::alarm::{Alarm, Causes};
+use super::sending::Sending;
 use crate::ids::AgentIndex;
 use roamlab_engine::Time;
 use roamlab_mobility::BearerValues;

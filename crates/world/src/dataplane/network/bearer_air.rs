@@ -1,6 +1,6 @@
 //! Packets of numbered radio bearers on the air: they get numbers, arrive, are lost and repaired, and are delivered in order.
 
-use super::{Listener, LocalDelivery, Network};
+use super::{Listener, Network};
 use crate::context::{Context, LostNumber};
 use crate::dataplane::bearer::{Arrived, Line, Sdu, State};
 use crate::dataplane::link::End;
@@ -77,7 +77,8 @@ impl Network {
         let (packets, bytes) = (end.values.queue_packets.0 as usize, end.values.queue_bytes.0);
         if waiting.0 >= packets || waiting.1.0 + size > bytes {
             // ASSUMPTION: what finds no room gets no number, so that no gap is left (srsRAN_Project).
-            return cx.lose(packet, DropReason::QueueOverflow, Location::Node(node));
+            let cause = self.cells.moved(key.host);
+            return cx.lose_by(packet, DropReason::BufferOverflow, Location::Node(node), cause);
         }
         match end.sending.transmitter.number() {
             Some(number) => self.put_on_air(node, packet, (key.host, number, copied), cx),
@@ -91,7 +92,7 @@ impl Network {
         let problem =
             || format!("the numbers (COUNT) of a radio bearer at \"{name}\" are used up, and must not wrap");
         self.radio_bearers.break_law(problem, cx.now);
-        cx.lose(packet, DropReason::QueueOverflow, Location::Node(node));
+        cx.lose_by(packet, DropReason::BufferOverflow, Location::Node(node), CauseId::START);
     }
 
     /// A packet with a number goes to the air link, and copies of it to other base stations.
@@ -207,9 +208,6 @@ impl Network {
         let uplink = self.cells.uplink(host);
         if cx.pool[&packet].is_signal() {
             return match uplink {
-                Some(link) if self.nodes[host].separates_signalling => {
-                    self.links.send_apart(link, packet, cx)
-                }
                 Some(link) => self.links.enqueue(link, packet, cx),
                 None => self.cells.wait(host, packet, cx),
             };
@@ -240,7 +238,8 @@ impl Network {
         let Some(end) = self.radio_bearers.host(host) else { return };
         let (packets, bytes) = (end.values.queue_packets.0 as usize, end.values.queue_bytes.0);
         if waiting.0 >= packets || waiting.1.0 + dst.0 > bytes {
-            return cx.lose(packet, DropReason::QueueOverflow, Location::Node(host));
+            let cause = self.cells.last_change(host).or(|| CauseId::START);
+            return cx.lose_by(packet, DropReason::BufferOverflow, Location::Node(host), cause);
         }
         match end.sending.transmitter.number() {
             Some(number) => self.put_on_uplink(host, packet, (link, number), cx),
@@ -504,16 +503,6 @@ impl Network {
     ) -> CauseId {
         let led = gap.or(|| self.cells.moved(host));
         cx.add_cause(Cause::of(Kind::Reordering, "", led).at(Location::Node(node)).about(Some(host)))
-    }
-
-    /// The next packet that a receiver delivers goes on; `None`: there is none.
-    pub fn pass_ready(&mut self, listener: &mut impl Listener, cx: &mut Context) -> Option<LocalDelivery> {
-        let ready = self.radio_bearers.take_ready()?;
-        let (node, link, packet) = (ready.node, ready.link, ready.packet.take());
-        if self.nodes[node].is_host() {
-            self.treat_received(node, &packet, link, listener, cx);
-        }
-        Some(self.ip_input(node, packet, link, listener, cx))
     }
 
     /// What a host does with a packet that it receives over the air: it clears the code point, and agents watch.
