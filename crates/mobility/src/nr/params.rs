@@ -1,9 +1,8 @@
 //! Parameters of NR handover.
 
 use super::timers::{Timers, Times};
-use crate::cellular::RlcMode;
 use crate::cellular::{self, Cancelled, Conditional, OrderWait, PathSwitch, Rules};
-use crate::{BearerParams, Domain, ReportConfig};
+use crate::{BearerParams, Domain, ReportConfig, RlcMode};
 use roamlab_engine::{Bytes, Duration, DurationLaw, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

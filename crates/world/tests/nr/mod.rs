@@ -6,4 +6,5 @@ mod lab;
 mod n2;
 mod reestablishment;
 mod trouble;
+mod uplink;
 mod xn;
