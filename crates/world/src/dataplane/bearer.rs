@@ -18,7 +18,7 @@ mod sending;
 
 pub use alarm::{Alarm, Causes};
 pub use ends::{Arrived, HostEnd, Line, StationEnd};
-pub use sending::{Sdu, Sending, State};
+pub use sending::{Copy, Sdu, Sending, State};
 
 /// A packet that a receiver delivers.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::{Listener, Network};
 use crate::context::{Context, LostNumber};
-use crate::dataplane::bearer::{Arrived, Line, Sdu, State};
+use crate::dataplane::bearer::{Arrived, Copy, Line, Sdu, State};
 use crate::dataplane::link::End;
 use crate::ids::{AgentIndex, CellId, HostAtAgent};
 use crate::notices::PendingNotice;
@@ -47,7 +47,7 @@ impl Network {
         match number {
             Some(number) if end.is_skipped(number) => {
                 let cause = self.cells.moved(key.host);
-                cx.lose_by(packet, DropReason::Duplicate, Location::Node(node), cause);
+                self.lose_skipped(node, packet, (key.host, cause), cx);
             }
             Some(number) => self.put_on_air(node, packet, (key.host, number, &[]), cx),
             None if end.line.is_empty() && end.may_number() => self.number_down(node, packet, (key, &[]), cx),
@@ -58,6 +58,24 @@ impl Network {
                 self.watch_station(node, key.host, cx);
             }
         }
+    }
+
+    /// The host has reported that it has a packet, or that it does not wait for it any more.
+    pub(super) fn lose_skipped(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        (host, cause): (Addr, CauseId),
+        cx: &mut Context,
+    ) {
+        let number = cx.pool.number(&cx.pool[&packet]);
+        let end = self.radio_bearers.host(NodeId(host.number() as u32));
+        let late = number.zip(end).filter(|(number, end)| end.receiver.has_given_up(*number));
+        let (reason, cause) = match late {
+            Some((_, end)) => (DropReason::Late, end.causes.expiry.or(|| cause)),
+            None => (DropReason::Duplicate, cause),
+        };
+        cx.lose_by(packet, reason, Location::Node(node), cause);
     }
 
     /// A packet gets the next number, if there is room for it before the air. `copied`: base stations that have a copy.
@@ -340,8 +358,8 @@ impl Network {
             End::Cell(_) => self.watch_station(from, dst, cx),
             End::Node(_) => self.watch_host(from, cx),
         }
-        let Err((packet, is_elsewhere)) = returned else { return None };
-        if is_elsewhere || repairs && number < next {
+        let Err((packet, copy)) = returned else { return None };
+        if copy == Copy::Kept || copy == Copy::Unknown && repairs && number < next {
             cx.lose(packet, DropReason::CopyReleased, Location::Link(link));
             return None;
         }
