@@ -91,7 +91,7 @@ impl DurationLaw {
             }
             DrawnDuration::Quantiles(Quantiles { points }) => {
                 let points = points.iter().map(|&(probability, time)| (probability, time.as_nanos() as f64));
-                Duration::from_nanos(interpolated(points, rng.uniform()) as u64)
+                Duration::from_nanos(measured::interpolated(points, rng.uniform()) as u64)
             }
         }
     }
@@ -140,20 +140,6 @@ impl Quantiles {
         }
         Ok(())
     }
-}
-
-/// The value at `x` of the function through these points, whose first coordinates rise, with a line from each to the next.
-/// Below the first point it is that of the first, above the last one that of the last; without points 0.
-fn interpolated(points: impl IntoIterator<Item = (f64, f64)>, x: f64) -> f64 {
-    let mut before: Option<(f64, f64)> = None;
-    for (at, value) in points {
-        if x <= at {
-            return before
-                .map_or(value, |(start, first)| first + (value - first) * ((x - start) / (at - start)));
-        }
-        before = Some((at, value));
-    }
-    before.map_or(0.0, |(_, value)| value)
 }
 
 impl Default for DurationLaw {

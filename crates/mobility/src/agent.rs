@@ -1,8 +1,7 @@
 //! The interface of agents: their inputs, what they request, and the trait of a role.
 
 use crate::events::Condition;
-use crate::signal::Wire;
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{Addr, BearerState, Counts, Dscp, MarkingState, Received};
 use std::collections::VecDeque;
 
@@ -460,6 +459,27 @@ impl<M, P> Action<M, P> {
             Action::Search => Action::Search,
         }
     }
+}
+
+/// A message on the wire, where its protocol's parameters determine that.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Wire {
+    /// Bytes, IP header included.
+    pub size: Bytes,
+    /// How its transport repeats it when it is lost; `None`: it does not.
+    pub repeat: Option<Repeat>,
+}
+
+/// How a transport below the protocol repeats a lost message: SCTP between nodes of a network (RFC 9260 §6.3), RLC with
+/// acknowledgement over the air (TS 38.322 §5.3.3).
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Repeat {
+    /// From the sending to the first repetition; then this doubles.
+    pub after: Duration,
+    /// Longest time between two repetitions.
+    pub longest: Duration,
+    /// Repetitions at most.
+    pub times: u32,
 }
 
 /// A mobility protocol's role at one node.

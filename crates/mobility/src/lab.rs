@@ -319,6 +319,19 @@ impl<K: Kind, A: Agent<Message = Signal<K>, Phase: Debug>> Words<A> {
             Action::SkipReceived { received, .. } => format!("skip {received:?}"),
             Action::ReportMarking { .. } => "report marking".into(),
             Action::AdoptMarking { state, .. } => format!("adopt {state:?}"),
+            Action::Leave => "leave".into(),
+            Action::Enter { base_station, after } => format!("enter {} after {after}", name(*base_station)),
+            Action::Search => "search".into(),
+            Action::BreakLaw { problem } => panic!("{problem}"),
+            Action::Note { phase, .. } => format!("note {phase:?}"),
+            bearer => self.describe_bearer(bearer),
+        }
+    }
+
+    /// A request about numbered bearers, or about several cells.
+    fn describe_bearer(&self, action: &Action<A::Message, A::Phase>) -> String {
+        let name = |addr| self.name(addr);
+        match action {
             Action::AdoptBearer { counts, .. } => format!("adopt {counts:?}"),
             Action::FreezeBearer { .. } => "freeze bearer".into(),
             Action::ResumeBearer { .. } => "resume bearer".into(),
@@ -339,11 +352,7 @@ impl<K: Kind, A: Agent<Message = Signal<K>, Phase: Debug>> Words<A> {
             }
             Action::UseUplink { base_station } => format!("send to {}", name(*base_station)),
             Action::LeaveCell { base_station } => format!("leave {}", name(*base_station)),
-            Action::Leave => "leave".into(),
-            Action::Enter { base_station, after } => format!("enter {} after {after}", name(*base_station)),
-            Action::Search => "search".into(),
-            Action::BreakLaw { problem } => panic!("{problem}"),
-            Action::Note { phase, .. } => format!("note {phase:?}"),
+            other => unreachable!("{} has its own words", std::any::type_name_of_val(other)),
         }
     }
 }

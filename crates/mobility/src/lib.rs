@@ -28,7 +28,7 @@ mod spec;
 mod topology;
 mod transitions;
 
-pub use agent::{Action, Agent, Direction, Input, L2Trigger, Via};
+pub use agent::{Action, Agent, Direction, Input, L2Trigger, Repeat, Via, Wire};
 pub use cellular::{BearerParams, BearerTimer, BearerValues, RlcMode};
 pub use domain::{Domain, is_pattern, matches};
 pub use events::{Condition, Event, Events, Reference, ReferenceCell, ReportConfig};
@@ -39,7 +39,7 @@ pub use protocol::{Help, Protocol, Refusal, Step, Tunnels};
 use protocol::{phases, protocol};
 use roles::roles;
 use signal::messages;
-pub use signal::{Kind, Repeat, Signal, Wire};
+pub use signal::{Kind, Signal};
 pub use spec::{
     Message, MobilityAction, MobilityAgent, MobilityInput, MobilitySpec, PROTOCOLS, commanders, message_names,
 };

@@ -2,7 +2,7 @@
 
 use crate::agent::Action;
 use crate::identification::Identification;
-use roamlab_engine::{Bytes, Duration};
+use roamlab_engine::Bytes;
 use roamlab_packet::Addr;
 
 /// A signalling message of a protocol. `K` is the enum of its messages.
@@ -53,27 +53,6 @@ pub(crate) fn send<K, P>(
 /// Sends a message that is about no host to all that hear this node.
 pub(crate) fn broadcast<K, P>(kind: K, out: &mut Vec<Action<Signal<K>, P>>) {
     out.push(Signal { host: None, id: Identification::default(), kind }.to(Addr::BROADCAST));
-}
-
-/// A message on the wire, where its protocol's parameters determine that.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Wire {
-    /// Bytes, IP header included.
-    pub size: Bytes,
-    /// How its transport repeats it when it is lost; `None`: it does not.
-    pub repeat: Option<Repeat>,
-}
-
-/// How a transport below the protocol repeats a lost message: SCTP between nodes of a network (RFC 9260 §6.3), RLC with
-/// acknowledgement over the air (TS 38.322 §5.3.3).
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Repeat {
-    /// From the sending to the first repetition; then this doubles.
-    pub after: Duration,
-    /// Longest time between two repetitions.
-    pub longest: Duration,
-    /// Repetitions at most.
-    pub times: u32,
 }
 
 /// The messages of a protocol, as [`messages!`] makes them.

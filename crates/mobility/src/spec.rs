@@ -1,10 +1,10 @@
 //! The table of mobility protocols, a row for each folder. It generates the enums of parameters, roles and messages.
 
-use crate::agent::{Action, Agent, Input};
+use crate::agent::{Action, Agent, Input, Repeat, Wire};
 use crate::domain::Domain;
 use crate::installation::Installation;
 use crate::protocol::{Protocol, Refusal, Step, Tunnels};
-use crate::signal::{Kind, Repeat, Signal, Wire};
+use crate::signal::{Kind, Signal};
 use crate::topology::Topology;
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Bytes, Duration, Rng, Time};

@@ -7,43 +7,10 @@
 mod events;
 mod link;
 
+pub use events::{Condition, Event, Finding, Reference, Test};
 use events::{Evaluation, Sample};
-pub use events::{Event, Reference, Test};
 use link::Supervision;
 use roamlab_engine::{Duration, Time};
-
-/// A condition on neighbours: one event, or two that both hold. Cells are numbers.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Condition {
-    /// Its name, which each finding carries.
-    pub name: &'static str,
-    /// The neighbours that it is about; `None`: all.
-    pub candidates: Option<Vec<usize>>,
-    /// The event.
-    pub event: Event,
-    /// A second event that has to be met too, each after its own time to trigger.
-    pub second: Option<Event>,
-    /// Until a neighbour that stays better is reported again; `None`: it is not.
-    pub report_interval: Option<Duration>,
-    /// One measurement at which a leaving condition holds ends its event; else it has to hold for the time to trigger.
-    pub leaves_at_once: bool,
-}
-
-/// Results of a measurement; cells are numbers.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Finding {
-    /// A condition holds for a neighbour.
-    Better {
-        /// The name of the condition.
-        condition: &'static str,
-        /// The neighbour.
-        cell: usize,
-    },
-    /// T310 is over: the serving cell was out of sync for so long.
-    RadioLinkFailure,
-    /// The strongest cell that can be heard, when one was searched for.
-    Found(usize),
-}
 
 /// The measurements of one host.
 #[derive(Clone, Debug)]

@@ -83,6 +83,20 @@ impl MeasuredDurations {
         let most = most.map_or(p99 + (p99 - p95) / 4.0, |ms| ms as f64);
         let times = known.into_iter().chain([most]);
         let points = MeasuredDurations::PROBABILITIES.into_iter().zip(times);
-        super::interpolated(std::iter::once((0.0, p5 / 2.0)).chain(points), probability)
+        interpolated(std::iter::once((0.0, p5 / 2.0)).chain(points), probability)
     }
+}
+
+/// The value at `x` of the function through these points, whose first coordinates rise, with a line from each to the next.
+/// Below the first point it is that of the first, above the last one that of the last; without points 0.
+pub(super) fn interpolated(points: impl IntoIterator<Item = (f64, f64)>, x: f64) -> f64 {
+    let mut before: Option<(f64, f64)> = None;
+    for (at, value) in points {
+        if x <= at {
+            return before
+                .map_or(value, |(start, first)| first + (value - first) * ((x - start) / (at - start)));
+        }
+        before = Some((at, value));
+    }
+    before.map_or(0.0, |(_, value)| value)
 }

@@ -102,12 +102,8 @@ impl Amf {
             }
             (Kind::UpdateResponse { step }, _) => self.updated(host, (id, step), now, out),
             (Kind::HandoverRequired { target }, None) => {
-                let known = self.handovers.get(&host).map(|handover| handover.id);
-                if self.paths.is_busy(host).is_some() && known.is_none_or(|known| known < id) {
-                    let handover = Handover { id, source: from, target, commanded: false };
-                    self.handovers.insert(host, handover);
-                    send(self.smf, Kind::UpdateRequest { step: Step::Prepare }, out);
-                }
+                let handover = Handover { id, source: from, target, commanded: false };
+                self.required(host, handover, out);
             }
             (Kind::NgHandoverRequestAcknowledge, Some(Handover { source, target, .. })) if from == target => {
                 send(self.smf, Kind::UpdateRequest { step: Step::Forward { source, target } }, out);
@@ -140,6 +136,16 @@ impl Amf {
             }
             (Kind::ContextReleaseRequest, _) => send(from, Kind::ContextReleaseCommand, out),
             _ => {}
+        }
+    }
+
+    /// A source asks for a handover. A path of the host has to be known, and no newer handover.
+    fn required(&mut self, host: Addr, handover: Handover, out: &mut Vec<Action>) {
+        let known = self.handovers.get(&host).map(|known| known.id);
+        if self.paths.is_busy(host).is_some() && known.is_none_or(|known| known < handover.id) {
+            self.handovers.insert(host, handover);
+            let request = Kind::UpdateRequest { step: Step::Prepare };
+            out.push(Message::about(host, handover.id, request).to(self.smf));
         }
     }
 

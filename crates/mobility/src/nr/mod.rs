@@ -65,7 +65,7 @@
 //! A base station that still has the host, also one that has commanded it, and one that is prepared, answer at once. Any
 //! other answer is `rrc-fallback-setup`: the host asks for a new connection, with new bearers.
 //!
-//! Conditional handover: as in LTE ([`lte_x2`](crate::lte_x2)), except that the source goes on sending until it has the
+//! Conditional handover: as in LTE, except that the source goes on sending until it has the
 //! success. It has noticed nothing, and what it sends in vain it still has.
 //!
 //! # The bearer

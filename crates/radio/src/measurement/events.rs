@@ -1,9 +1,41 @@
 //! Events of measurements, and the state of each of them for each neighbour (TS 36.331 §5.5.4, TS 38.331 §5.3.5.13.4
 //! and §5.5.4).
 
-use super::{Condition, Finding};
 use crate::signal::distance;
 use roamlab_engine::{Duration, Time};
+
+/// A condition on neighbours: one event, or two that both hold. Cells are numbers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Condition {
+    /// Its name, which each finding carries.
+    pub name: &'static str,
+    /// The neighbours that it is about; `None`: all.
+    pub candidates: Option<Vec<usize>>,
+    /// The event.
+    pub event: Event,
+    /// A second event that has to be met too, each after its own time to trigger.
+    pub second: Option<Event>,
+    /// Until a neighbour that stays better is reported again; `None`: it is not.
+    pub report_interval: Option<Duration>,
+    /// One measurement at which a leaving condition holds ends its event; else it has to hold for the time to trigger.
+    pub leaves_at_once: bool,
+}
+
+/// Results of a measurement; cells are numbers.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Finding {
+    /// A condition holds for a neighbour.
+    Better {
+        /// The name of the condition.
+        condition: &'static str,
+        /// The neighbour.
+        cell: usize,
+    },
+    /// T310 is over: the serving cell was out of sync for so long.
+    RadioLinkFailure,
+    /// The strongest cell that can be heard, when one was searched for.
+    Found(usize),
+}
 
 /// An event, with its time to trigger.
 #[derive(Copy, Clone, PartialEq, Debug)]

@@ -105,12 +105,8 @@ impl Lab {
             "[radio]\nkind = \"hard\"\nin_flight_at_break = \"lost\"\n[radio.measurement]\nperiod = \"10 ms\"\n{}\n",
             self.radio
         );
-        let visits: Vec<String> = self
-            .visits
-            .iter()
-            .map(|(cell, at)| format!("{{ cell = \"{cell}\", at = \"{at} ms\" }}"))
-            .collect();
-        let visits = visits.join(", ");
+        let visit = |(cell, at): &(_, _)| format!("{{ cell = \"{cell}\", at = \"{at} ms\" }}");
+        let visits = self.visits.iter().map(visit).collect::<Vec<String>>().join(", ");
         let _ = write!(
             text,
             "[[hosts]]\nname = \"ue\"\nhome = \"upf\"\nvisits = [{visits}]\n\

@@ -15,7 +15,6 @@ pub fn amf() -> String {
         hear(SMF, millis, Kind::UpdateResponse { step: Step::Switch { base_station } })
     };
     let required = |millis| hear(HERE, millis, Kind::HandoverRequired { target: THERE });
-    let counts = Counts { downlink: 5, uplink: 3 };
     let prepared = hear(SMF, 900, Kind::UpdateResponse { step: Step::Prepare });
     let ready = hear(SMF, 900, Kind::UpdateResponse { step: Step::Forward { source: HERE, target: THERE } });
     let acknowledged = hear(THERE, 900, Kind::NgHandoverRequestAcknowledge);
@@ -46,7 +45,22 @@ pub fn amf() -> String {
         ("notified", &notified),
         ("path switched", &over),
     ];
-    let inputs = [
+    let params = Params { procedure: Procedure::N2, ..Params::default() };
+    table(&Amf::new(SMF, &Arc::new(params)).into(), &states, &amf_inputs())
+}
+
+fn amf_inputs() -> Vec<(&'static str, roamlab_engine::Time, Input)> {
+    let service = |from, millis| hear(from, millis, Kind::ServiceRequest);
+    let switch = |from, millis| hear(from, millis, Kind::PathSwitchRequest { base_station: from });
+    let switched = |millis, base_station| {
+        hear(SMF, millis, Kind::UpdateResponse { step: Step::Switch { base_station } })
+    };
+    let required = |millis| hear(HERE, millis, Kind::HandoverRequired { target: THERE });
+    let counts = Counts { downlink: 5, uplink: 3 };
+    let prepared = hear(SMF, 900, Kind::UpdateResponse { step: Step::Prepare });
+    let ready = hear(SMF, 900, Kind::UpdateResponse { step: Step::Forward { source: HERE, target: THERE } });
+    let acknowledged = hear(THERE, 900, Kind::NgHandoverRequestAcknowledge);
+    vec![
         ("service request 990 of here", NOW, service(HERE, 990)),
         ("service request 990 of third", NOW, service(ELSEWHERE, 990)),
         ("service request 1 again", NOW, service(HERE, 1)),
@@ -72,9 +86,7 @@ pub fn amf() -> String {
         ("release complete 900", NOW, hear(HERE, 900, Kind::ContextReleaseComplete)),
         ("time: early", NOW, Input::Deadline),
         ("time: release", ms(400), Input::Deadline),
-    ];
-    let params = Params { procedure: Procedure::N2, ..Params::default() };
-    table(&Amf::new(SMF, &Arc::new(params)).into(), &states, &inputs)
+    ]
 }
 
 fn updates() -> Vec<(&'static str, roamlab_engine::Time, Input)> {

@@ -161,7 +161,17 @@ fn user_equipment() -> String {
         ("bearers are to continue", &reconfigured),
         ("bearers continue", &continued),
     ];
-    let inputs = [
+    table(
+        &UserEquipment::new(HOST, Rng::named(1, 0, "handover"), &Arc::new(Params::default())).into(),
+        &states,
+        &user_equipment_inputs(),
+    )
+}
+
+fn user_equipment_inputs() -> Vec<(&'static str, Time, Input)> {
+    let failed = Input::Trigger(L2Trigger::RadioLinkFailure);
+    let command = |millis| hear(HERE, millis, Kind::Reconfiguration { target: THERE, dual: false });
+    vec![
         ("link up here", NOW, up(HERE)),
         ("link up there", NOW, up(THERE)),
         ("link down", NOW, down(HERE)),
@@ -190,12 +200,7 @@ fn user_equipment() -> String {
         ("time", NOW, Input::Deadline),
         ("time: T304, T301", ms(2_000), Input::Deadline),
         ("time: T311", ms(6_000), Input::Deadline),
-    ];
-    table(
-        &UserEquipment::new(HOST, Rng::named(1, 0, "handover"), &Arc::new(Params::default())).into(),
-        &states,
-        &inputs,
-    )
+    ]
 }
 
 fn user_equipment_without_a_cell() -> String {
