@@ -35,7 +35,9 @@ pub use domain::{Domain, is_pattern, matches};
 pub use event_a3::{Condition, EventA3};
 pub use identification::Identification;
 use identification::Newest;
-pub use installation::{BufferDrop, BufferFlush, Buffering, Installation, Keeps, Placement, Prediction};
+pub use installation::{
+    BufferDrop, BufferFlush, Buffering, Installation, Keeps, Placement, Prediction, Units,
+};
 pub use protocol::{Help, Protocol, Refusal, Step, Tunnels};
 use protocol::{phases, protocol};
 use roles::roles;

@@ -361,6 +361,9 @@ impl Agents {
             | Action::ResumeBearer { .. }
             | Action::ReportBearer { .. }
             | Action::ForwardBearer { .. }
+            | Action::ServeThrough { .. }
+            | Action::RecoverBearer { .. }
+            | Action::ReportDelivery { .. }
             | Action::Reestablish { .. }) => return self.ask_bearer(node, slot, request, net, cx),
             request @ (Action::Measure { .. }
             | Action::Search

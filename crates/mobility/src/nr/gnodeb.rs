@@ -13,6 +13,7 @@ use roamlab_engine::Time;
 use roamlab_packet::{Addr, Counts, Received};
 use std::collections::{BTreeMap, BTreeSet};
 
+mod central;
 mod copies;
 mod reestablishment;
 mod table;
@@ -183,7 +184,9 @@ impl GNodeB {
                 self.send(host, (self.amf, id), kind, out);
             }
             Kind::InitialContextSetup => self.set_up(about, out),
-            Kind::HandoverRequest { plan } => self.handover_requested(about, (from, from), plan, now, out),
+            Kind::HandoverRequest { plan, .. } => {
+                self.handover_requested(about, (from, from), plan, now, out)
+            }
             Kind::NgHandoverRequest { source } => {
                 self.handover_requested(about, (source, from), Plan::Command, now, out);
             }

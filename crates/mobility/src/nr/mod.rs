@@ -120,8 +120,10 @@
 //! or UPF.
 
 mod amf;
+mod distributed;
 mod gnodeb;
 mod install;
+mod ltm;
 mod message;
 mod outbox;
 mod params;
@@ -134,8 +136,10 @@ mod user_equipment;
 
 pub use crate::cellular::{Conditional, Plan};
 pub use amf::Amf;
+pub use distributed::{CentralUnit, DistributedUnit};
 pub use gnodeb::GNodeB;
-pub use message::{Kind, Step};
+pub use ltm::{LayerOneEvent, Ltm};
+pub use message::{Kind, Purpose, Step};
 pub use params::{CandidateForwarding, Containers, ForwardFrom, Forwarding, Params, Procedure, Sctp};
 pub use phase::Phase;
 pub use smf::Smf;
@@ -158,6 +162,10 @@ crate::roles! {
     UserEquipment,
     /// At a base station.
     GNodeB,
+    /// At the router of cells that are its distributed units.
+    CentralUnit,
+    /// At a base station that has a central unit.
+    DistributedUnit,
     /// At its own node, or at the home of the hosts.
     Amf,
     /// At its own node, or at the home of the hosts.

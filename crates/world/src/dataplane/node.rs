@@ -28,6 +28,8 @@ pub struct Domain {
     pub delivers_to_self: bool,
     /// Its hosts have numbered radio bearers.
     pub bearers: Option<BearerValues>,
+    /// Bytes that a tunnel between a distributed and a central unit adds.
+    pub unit_overhead: Bytes,
 }
 
 /// A node.
@@ -55,6 +57,10 @@ pub struct Node {
     pub numbers: bool,
     /// Its signalling over the air takes no time of the link and does not wait behind data.
     pub separates_signalling: bool,
+    /// (Distributed unit) where its numbered bearers end: its central unit.
+    pub central: Option<Addr>,
+    /// It is a central unit.
+    pub is_central: bool,
     /// (Mobile host) more happens to a packet that it receives over the air than IP input.
     pub treats_received: bool,
     /// Some agent here keeps copies of what is sent over the air.
@@ -82,6 +88,8 @@ impl Node {
             clears_code_point: false,
             numbers: false,
             separates_signalling: false,
+            central: None,
+            is_central: false,
             treats_received: false,
             keeps_copies: false,
             is_access_router: false,

@@ -19,7 +19,7 @@ fn reported(state: Option<BearerState>) -> Input {
 }
 
 fn request(from: Addr, millis: u64) -> Input {
-    hear(from, millis, Kind::HandoverRequest { plan: Plan::Command })
+    hear(from, millis, Kind::HandoverRequest { plan: Plan::Command, cell: HERE })
 }
 
 fn reestablish() -> Input {
@@ -174,7 +174,8 @@ pub fn gnodeb_as_target() -> String {
     let mut full = base_station(&Params { admission_limit: Some(1), admission, ..Params::default() });
     let mut out = Vec::new();
     for host in [OTHER, HOST] {
-        let message = Message::about(host, id(900), Kind::HandoverRequest { plan: Plan::Command });
+        let message =
+            Message::about(host, id(900), Kind::HandoverRequest { plan: Plan::Command, cell: HERE });
         full.on(Input::Message { from: THERE, message }, NOW, &mut out);
     }
     assert_eq!((full.state(OTHER), full.state(HOST)), ("prepared", "none"));
@@ -331,7 +332,7 @@ pub fn conditional_source() -> String {
 /// A target keeps a candidate for its life time and its own wait.
 pub fn conditional_target() -> String {
     let prepared = [
-        (900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Condition })),
+        (900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Condition, cell: HERE })),
         (901, Input::Deadline),
         (930, arrived()),
     ];

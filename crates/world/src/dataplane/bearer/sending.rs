@@ -2,10 +2,10 @@
 
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{BearerValues, RlcMode};
-use roamlab_packet::{PacketId, Snapshot, Waiting};
+use roamlab_packet::{Addr, PacketId, Snapshot, Waiting};
 use roamlab_radio::bearer::{Repair, RepairTimers, Transmitter};
 use roamlab_record::ids::LinkId;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// A packet with a number.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub enum State {
     Lost(Waiting),
     /// It has arrived, and the confirmation has not, or has been lost.
     Received,
+    /// This distributed unit has it.
+    Below(Addr),
 }
 
 /// A confirmation on its way: the STATUS of RLC.
@@ -50,6 +52,8 @@ pub struct Sending {
     /// The limit of retransmissions was reached and reported.
     pub limit_reported: bool,
     confirmations: VecDeque<Confirmation>,
+    /// (Distributed unit) numbers that are confirmed or given up, and not reported yet.
+    pub done: Option<BTreeSet<u32>>,
 }
 
 impl Sending {
@@ -67,6 +71,7 @@ impl Sending {
             repair: Repair::new(timers),
             limit_reported: false,
             confirmations: VecDeque::new(),
+            done: None,
         }
     }
 
@@ -88,7 +93,7 @@ impl Sending {
             State::OnLink(expected) if expected == link => sdu.state = State::Received,
             // A copy of it has arrived, or it is to be sent elsewhere.
             State::Received => {}
-            State::OnLink(_) | State::Lost(_) => return,
+            State::OnLink(_) | State::Lost(_) | State::Below(_) => return,
         }
         self.repair.received(number, started, now);
         self.confirmations.push_back(Confirmation { arrival: now + delay, sent: now, link, number });
@@ -134,9 +139,22 @@ impl Sending {
                 }
                 self.transmitter.confirm(number);
                 self.repair.forget(number);
+                self.note_done(number);
             }
         }
         released
+    }
+
+    /// Its central unit need not keep this packet any more.
+    pub fn note_done(&mut self, number: u32) {
+        if let Some(done) = &mut self.done {
+            done.insert(number);
+        }
+    }
+
+    /// When the last confirmation that is on its way arrives.
+    pub fn last_confirmation(&self) -> Option<Time> {
+        self.confirmations.iter().map(|each| each.arrival).max()
     }
 
     /// When the next confirmation arrives.
@@ -157,6 +175,7 @@ impl Sending {
         if self.transmitter.get(number).is_some_and(is_there) {
             self.transmitter.forget(number);
             self.repair.forget(number);
+            self.note_done(number);
         }
     }
 
@@ -165,7 +184,7 @@ impl Sending {
         self.repair.forget(number);
         match self.transmitter.forget(number)?.state {
             State::Lost(packet) => Some(packet),
-            State::OnLink(_) | State::Received => None,
+            State::OnLink(_) | State::Received | State::Below(_) => None,
         }
     }
 
@@ -173,7 +192,7 @@ impl Sending {
     pub fn waiting(&self) -> impl Iterator<Item = &Waiting> {
         self.transmitter.kept().filter_map(|(_, sdu)| match &sdu.state {
             State::Lost(packet) => Some(packet),
-            State::OnLink(_) | State::Received => None,
+            State::OnLink(_) | State::Received | State::Below(_) => None,
         })
     }
 }
