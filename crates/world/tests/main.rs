@@ -8,6 +8,7 @@ mod links;
 mod lte;
 mod micro;
 mod moving;
+mod nr;
 mod ns2;
 mod roaming;
 mod runs;

@@ -32,6 +32,10 @@ pub(crate) struct Bearer {
     since: Identification,
     /// An end marker that waits for what must precede it.
     ended: Option<Identification>,
+    /// Where the host has come from, where the first direct packet begins the wait.
+    source: Option<Addr>,
+    /// The path has left after the host has come back: what was forwarded there comes next.
+    again: bool,
 }
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -39,6 +43,8 @@ pub(crate) enum Outlet {
     Hold,
     Air,
     Tunnel(Addr),
+    /// What comes is lost.
+    Discard,
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -59,7 +65,15 @@ impl Inflow {
 impl Bearer {
     /// The bearer of a host that is attached: nothing waits, nothing is forwarded.
     pub fn attached(host: Addr, since: Identification, out: &mut dyn Out) -> Bearer {
-        let bearer = Bearer { host, outlet: Outlet::Air, inflow: None, since, ended: None };
+        let bearer = Bearer {
+            host,
+            outlet: Outlet::Air,
+            inflow: None,
+            since,
+            ended: None,
+            source: None,
+            again: false,
+        };
         bearer.set_routes(out);
         bearer
     }
@@ -74,7 +88,8 @@ impl Bearer {
     ) -> Bearer {
         let ordered = rules.forwarding != Forwarding::None && rules.reordering;
         let inflow = ordered.then(|| Inflow::new(source, rules));
-        let bearer = Bearer { host, outlet: Outlet::Hold, inflow, since, ended: None };
+        let source = inflow.filter(|inflow| inflow.guarded).map(|inflow| inflow.from);
+        let bearer = Bearer { host, outlet: Outlet::Hold, inflow, since, ended: None, source, again: false };
         out.push(Action::StartBuffering { host });
         bearer.set_routes(out);
         bearer
@@ -100,7 +115,7 @@ impl Bearer {
 
     fn via(&self) -> Via {
         match self.outlet {
-            Outlet::Hold | Outlet::Tunnel(_) => Via::Buffer,
+            Outlet::Hold | Outlet::Tunnel(_) | Outlet::Discard => Via::Buffer,
             Outlet::Air => Via::Air,
         }
     }
@@ -121,6 +136,9 @@ impl Bearer {
         if self.outlet == Outlet::Air {
             return;
         }
+        if self.outlet == Outlet::Discard {
+            out.push(Action::StartBuffering { host: self.host });
+        }
         self.outlet = Outlet::Air;
         out.push(Action::Release { host: self.host, via: Via::Air, mark: None });
         self.restart_wait(now, rules);
@@ -136,9 +154,16 @@ impl Bearer {
         }
     }
 
+    /// Packets that wait here and later ones are lost: without a buffer nothing waits.
+    pub fn discard(&mut self, out: &mut dyn Out) {
+        self.outlet = Outlet::Discard;
+        out.push(Action::EndBearer { host: self.host });
+        self.set_routes(out);
+    }
+
     /// Packets that wait here and later ones go to `target`.
     pub fn forward(&mut self, target: Addr, now: Time, rules: &Rules, out: &mut dyn Out) {
-        if self.outlet == Outlet::Air {
+        if matches!(self.outlet, Outlet::Air | Outlet::Discard) {
             out.push(Action::StartBuffering { host: self.host });
         }
         self.outlet = Outlet::Tunnel(target);
@@ -223,9 +248,21 @@ impl Bearer {
     }
 
     /// Takes an end marker. True if it has passed to the target, and no more packets will come.
-    pub fn end_marker(&mut self, from: Addr, id: Identification, out: &mut dyn Out) -> bool {
+    pub fn end_marker(&mut self, from: Addr, id: Identification, rules: &Rules, out: &mut dyn Out) -> bool {
+        let of_source = self.source == Some(from);
         if self.inflow.is_some_and(|inflow| inflow.from == from) {
             self.close(out);
+        }
+        if let Some(source) = self.source
+            && id < self.since
+        {
+            // The host has come back before the path had left. Its packets came here first, then at the other base station.
+            self.again |= !of_source;
+            if self.again && self.inflow.is_none() {
+                self.again = false;
+                self.inflow = Some(Inflow::new(source, rules));
+                self.set_routes(out);
+            }
         }
         if id > self.since {
             self.ended = Some(id);
@@ -241,6 +278,13 @@ impl Bearer {
             self.close(out);
         }
         over
+    }
+
+    /// All that has come here for the path before the present one has gone to the target.
+    pub fn ends_first(&self, target: Addr, id: Identification, out: &mut dyn Out) {
+        if self.inflow.is_none() {
+            out.send(target, end_marker(self.host, id));
+        }
     }
 
     /// Sends the end marker on, if all that must precede it has gone to the target.
@@ -306,13 +350,13 @@ mod tests {
     fn an_end_marker_of_an_earlier_handover_does_not_end_the_stream_of_a_later_one() {
         // TS 36.300 §10.1.2.2.1: each path switch has its own end marker.
         let (host, source) = (Addr::new(9, 1), Addr::new(9, 2));
-        let mut bearer =
-            Bearer::expecting(host, Identification(1), source, &LteParams::default().rules(), &mut unread());
-        bearer.end_marker(source, Identification(2), &mut unread());
+        let rules = LteParams::default().rules();
+        let mut bearer = Bearer::expecting(host, Identification(1), source, &rules, &mut unread());
+        bearer.end_marker(source, Identification(2), &rules, &mut unread());
         assert!(bearer.path_has_left());
         bearer.since(Identification(3));
         assert!(!bearer.path_has_left());
-        bearer.end_marker(source, Identification(3), &mut unread());
+        bearer.end_marker(source, Identification(3), &rules, &mut unread());
         assert!(!bearer.path_has_left(), "that of the handover that brought the host here");
     }
 }

@@ -150,6 +150,11 @@ impl Context {
         !matches!(self.state, State::Leaving { .. })
     }
 
+    /// The source has handed the host over, and forwards what comes.
+    pub fn has_handed_over(&self) -> bool {
+        matches!(self.state, State::Executing { .. } | State::Leaving { .. })
+    }
+
     /// The source learns from a target that the host has come.
     pub fn awaits_success(&self) -> bool {
         matches!(self.state, State::Conditional { .. } | State::Dual { .. })
@@ -194,7 +199,7 @@ impl Context {
     /// An end marker has come; true if it has passed to a target.
     pub fn end_marker(&mut self, from: Addr, id: Identification, env: &mut Environment<'_>) -> bool {
         let waited = self.bearer.waits();
-        let relayed = self.bearer.end_marker(from, id, env.out);
+        let relayed = self.bearer.end_marker(from, id, env.rules, env.out);
         if waited && !self.bearer.waits() {
             env.note(Phase::OrderRestored);
         }

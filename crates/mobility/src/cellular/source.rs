@@ -115,9 +115,13 @@ impl Context {
         self.send_status(target, env);
         self.state = State::Executing { target, until: env.now + env.rules.timers.reloc_overall, early };
         if env.rules.numbered && env.rules.forwarding == Forwarding::None {
-            self.bearer.hold(env.out);
+            self.bearer.discard(env.out);
         }
         self.forward_to(target, env);
+        if let Some(path) = self.path.filter(|path| env.rules.numbered && path.release == Some(target)) {
+            // The host goes back before the path has come: nothing follows until it does.
+            self.bearer.ends_first(env.rules.way_to(target), path.id, env.out);
+        }
     }
 
     /// Sends the state of bearers without loss, or asks layer 2 for it: then its answer sends it.

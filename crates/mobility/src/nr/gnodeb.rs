@@ -38,8 +38,12 @@ pub struct GNodeB {
 #[derive(Clone, Debug)]
 struct Host {
     context: Context,
+    /// The handover by which it has come, or is to come.
+    origin: Identification,
     /// The numbers of its bearer are known here.
     numbered: bool,
+    /// The numbers that the target of a handover from here has got.
+    sent: Option<Counts>,
     /// The end marker of a handover from here has passed to the target.
     marked: bool,
     /// The next step of a handover, when its time has come.
@@ -96,8 +100,10 @@ struct Retrieval {
 impl Host {
     fn new(context: Context) -> Host {
         Host {
+            origin: context.id,
             context,
             numbered: false,
+            sent: None,
             marked: false,
             due: None,
             numbers_by: None,
@@ -115,6 +121,19 @@ impl Host {
     fn adopt(&mut self, counts: Counts, env: &mut Environment<'_>) {
         if !std::mem::replace(&mut self.numbered, true) {
             self.numbers_by = None;
+            env.out.push(cellular::Action::AdoptBearer { host: env.host, counts });
+        }
+    }
+
+    /// The source has given away the numbers of the host's bearer, and what it had.
+    fn has_discarded(&self, env: &Environment<'_>) -> bool {
+        env.rules.forwarding == cellular::Forwarding::None
+            && matches!(self.context.state, State::Executing { .. })
+    }
+
+    /// A bearer that was given away continues here, from the numbers that the target has got.
+    fn restart(&self, restarts: bool, env: &mut Environment<'_>) {
+        if let Some(counts) = self.sent.filter(|_| restarts) {
             env.out.push(cellular::Action::AdoptBearer { host: env.host, counts });
         }
     }
@@ -254,7 +273,10 @@ impl GNodeB {
         }
         let others = self.hosts.iter().filter(|&(&other, known)| other != host && known.context.is_active());
         let full = self.params.admission_limit.is_some_and(|limit| others.count() >= limit as usize);
-        if full || self.present.contains(&host) {
+        // A source that still forwards has one context of the host: it cannot be a candidate too.
+        let forwards = plan == Plan::Condition
+            && known.is_some_and(|known| known.has_handed_over() || known.awaits_success());
+        if full || forwards || self.present.contains(&host) {
             let kind = if self.by_core() { Kind::HandoverFailure } else { Kind::HandoverPreparationFailure };
             return self.send(host, (asks, id), kind, out);
         }
@@ -288,10 +310,14 @@ impl GNodeB {
     ) {
         let mut leaves_source = false;
         self.with(host, now, out, |known, env| {
-            let expected = matches!(known.context.state, State::Prepared { .. } | State::Serving);
-            if id == known.context.id && expected {
+            if id == known.origin && !known.numbered {
                 known.adopt(counts, env);
                 leaves_source = env.present && std::mem::take(&mut known.dual);
+                if matches!(known.context.state, State::Executing { .. }) {
+                    // The next target waits for them already.
+                    env.out.push(cellular::Action::FreezeBearer { host });
+                    env.out.push(cellular::Action::ReportBearer { host });
+                }
             }
             true
         });
@@ -332,6 +358,13 @@ impl GNodeB {
             let context = &known.context;
             let expected = matches!(context.state, State::Prepared { .. });
             let leaves = id >= context.id && (!env.present || expected);
+            if let State::Executing { target, .. } = context.state
+                && id == context.id
+                && !known.marked
+            {
+                // What still comes is forwarded.
+                return known.context.released(target, env);
+            }
             if leaves && !expected {
                 env.note(cellular::Phase::SourceReleased);
             }
@@ -395,7 +428,12 @@ impl GNodeB {
             let was =
                 |all: &BTreeMap<Addr, Host>| all.get(&host).map(|known| (known.context.id, known.name()));
             let before = was(&self.hosts);
-            self.with(host, now, out, |known, env| known.context.on_timer(env));
+            self.with(host, now, out, |known, env| {
+                let restarts = known.has_discarded(env);
+                let stays = known.context.on_timer(env);
+                known.restart(restarts && matches!(known.context.state, State::Serving), env);
+                stays
+            });
             let after = was(&self.hosts).map(|(_, name)| name);
             let is_present = self.present.contains(&host);
             match before {

@@ -3,7 +3,7 @@
 use super::{Action, Forwarding, Input, Kind, Message, Params, Phase, Step};
 use crate::transitions::Role;
 use crate::{Agent, Identification, Wire};
-use roamlab_engine::{Rng, Time};
+use roamlab_engine::{Duration, Rng, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
 
@@ -29,6 +29,8 @@ pub struct Smf {
 /// The session of a host.
 #[derive(Clone, Debug, Default)]
 struct Session {
+    /// It has a path.
+    bound: bool,
     change: Option<Change>,
     /// When forwarding from a source ends.
     forwarding: Vec<(Time, Identification, Addr)>,
@@ -71,9 +73,10 @@ impl Smf {
             return;
         }
         let delay = match step {
-            Step::Switch { .. } => self.params.path_switch.draw(&mut self.draws),
-            _ => roamlab_engine::Duration::ZERO,
+            Step::Switch { .. } if session.bound => self.params.path_switch.draw(&mut self.draws),
+            _ => Duration::ZERO,
         };
+        session.bound |= matches!(step, Step::Switch { .. });
         if let Step::Forward { source, .. } = step {
             // It ends when the AMF releases the source; at the latest when the source gives up.
             let end = now + self.params.timers.overall() + self.params.release_after;

@@ -149,7 +149,11 @@ impl HostBuffer {
             };
             cx.lose_by(oldest.packet.take(), DropReason::BufferOverflow, place, self.cause);
         }
-        let arrived = cx.pool.since(&cx.pool[&packet]).unwrap_or(cx.now);
+        let since = cx.pool.since(&cx.pool[&packet]);
+        if since.is_none() && self.discard.is_some() {
+            cx.pool.set_since(&packet, Some(cx.now));
+        }
+        let arrived = since.unwrap_or(cx.now);
         Some(Held { since: cx.now, arrived, packet: packet.into() })
     }
 
@@ -172,7 +176,7 @@ impl HostBuffer {
 
     /// Loses what has waited too long.
     pub fn expire(&mut self, place: Location, cx: &mut Context) {
-        let cause = self.cause;
+        let cause = self.cause.or(|| CauseId::START);
         let longest = self.shape.longest_wait.filter(|_| self.mode != Mode::Attached);
         while self.next_expiry().is_some_and(|time| time <= cx.now) {
             let ages = [self.packets.front(), self.reorder_queue.front()];

@@ -41,6 +41,7 @@ impl GNodeB {
             if known.context.awaits_success() {
                 early = state.map(|state| (known.early_targets(), known.context.id, state.unconfirmed));
             } else {
+                known.sent = state.map(|state| state.counts);
                 known.context.bearer_reported(state, env);
                 if let Some(target) = known.released.take() {
                     return known.context.released(target, env);

@@ -24,7 +24,9 @@ impl GNodeB {
                 matches!(known.context.state, State::Executing { target, .. } if target == previous);
             continues = known.context.id >= id && known.context.is_active() && !was_there;
             if continues {
+                let restarts = known.has_discarded(env);
                 known.context.abandon(env);
+                known.restart(restarts, env);
                 known.resuming = Some(Resuming { id, reconfigured: false });
             }
             true

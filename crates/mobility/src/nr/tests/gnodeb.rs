@@ -3,7 +3,9 @@
 use super::table::{AMF, OTHER, UPF, conditional, table};
 use crate::lab::Subject as _;
 use crate::lab::{ELSEWHERE, HERE, HOST, NOW, Setup, THERE, and, arrived, data, gone, hear, id, ms};
-use crate::nr::{ForwardFrom, Forwarding, GNodeB, Input, Kind, Message, Nr, Params, Plan, Procedure};
+use crate::nr::{
+    CandidateForwarding, ForwardFrom, Forwarding, GNodeB, Input, Kind, Message, Nr, Params, Plan, Procedure,
+};
 use crate::{Agent, Direction, L2Trigger};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, BearerState, Counts, Received};
@@ -301,12 +303,14 @@ pub fn conditional_source() -> String {
     let gone_from_two = and(&two, &[(940, gone())]);
     let forwarding = and(&gone_from_two, &[(980, hear(ELSEWHERE, 900, Kind::HandoverSuccess))]);
     let back = and(&gone_from_two, &[(950, arrived())]);
-    let states: [Setup<'_, Message>; 6] = [
+    let released = and(&gone_from_two, &[(980, hear(ELSEWHERE, 900, Kind::ContextRelease))]);
+    let states: [Setup<'_, Message>; 7] = [
         ("serving", &serving()),
         ("one asked", &asked),
         ("two prepared", &two),
         ("the host is gone", &gone_from_two),
         ("success reported", &forwarding),
+        ("success lost, released", &released),
         ("the host is back", &back),
     ];
     let inputs = [
@@ -320,6 +324,14 @@ pub fn conditional_source() -> String {
         ("success 800: late", NOW, hear(ELSEWHERE, 800, Kind::HandoverSuccess)),
         ("end marker 900 of the UPF", NOW, marker(UPF, 900)),
         ("UE context release 900", NOW, hear(ELSEWHERE, 900, Kind::ContextRelease)),
+        ("bearer reported", NOW, reported(Some(BearerState { counts: COUNTS, unconfirmed: 9 }))),
+        ("candidates received", NOW, hear(HOST, 900, Kind::ConditionalComplete)),
+        (
+            "handover request 990: conditional",
+            NOW,
+            hear(THERE, 990, Kind::HandoverRequest { plan: Plan::Condition }),
+        ),
+        ("release command 990", NOW, hear(AMF, 990, Kind::ContextReleaseCommand)),
         ("retransmission limit", NOW, Input::Trigger(L2Trigger::RetransmissionLimit { host: HOST })),
         ("re-establishment request 5", NOW, reestablish()),
         ("retrieve 990", NOW, hear(UPF, 990, Kind::RetrieveContextRequest { ue: id(5) })),
@@ -346,4 +358,81 @@ pub fn conditional_target() -> String {
         ("time: and the life time", ms(13_900), Input::Deadline),
     ];
     table(&base_station(&conditional()), &states, &inputs)
+}
+
+/// Copies go to candidates as soon as the host has them.
+pub fn conditional_source_that_forwards_early() -> String {
+    let asked = and(&serving(), &[(900, report(THERE))]);
+    let one = and(&asked, &[(910, hear(THERE, 900, Kind::HandoverRequestAcknowledge))]);
+    let told = and(&one, &[(920, hear(HOST, 900, Kind::ConditionalComplete)), (920, bearer())]);
+    let states: [Setup<'_, Message>; 2] = [("one prepared", &one), ("copies go", &told)];
+    let inputs = [
+        ("candidates received", NOW, hear(HOST, 900, Kind::ConditionalComplete)),
+        ("candidates received 800: late", NOW, hear(HOST, 800, Kind::ConditionalComplete)),
+        ("bearer reported", NOW, bearer()),
+        ("re-establishment request 5", NOW, reestablish()),
+        ("time: status", ms(50), Input::Deadline),
+        ("time: candidates", ms(9_900), Input::Deadline),
+    ];
+    let params = Params { candidate_forwarding: CandidateForwarding::Early, ..conditional() };
+    let text = table(&base_station(&params), &states, &inputs);
+    let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Condition }))];
+    let states: [Setup<'_, Message>; 1] = [("candidate", &prepared)];
+    let status = |discard| hear(THERE, 900, Kind::EarlyStatusTransfer { count: 7, discard });
+    let inputs = [("first 7", NOW, status(false)), ("discard 7", NOW, status(true))];
+    text + &table(&base_station(&params), &states, &inputs)
+}
+
+fn bearer() -> Input {
+    reported(Some(BearerState { counts: COUNTS, unconfirmed: 9 }))
+}
+
+fn daps() -> Params {
+    Params { daps: true, ..Params::default() }
+}
+
+pub fn dual_source() -> String {
+    let acknowledged = hear(THERE, 900, Kind::HandoverRequestAcknowledge);
+    let preparing = and(&serving(), &[(900, report(THERE))]);
+    let dual = and(&preparing, &[(910, acknowledged.clone()), (910, bearer())]);
+    let succeeded = and(&dual, &[(960, hear(THERE, 900, Kind::HandoverSuccess))]);
+    let released = and(&dual, &[(960, hear(THERE, 900, Kind::ContextRelease))]);
+    let left = and(&dual, &[(920, gone())]);
+    let states: [Setup<'_, Message>; 6] = [
+        ("request sent", &preparing),
+        ("commanded", &dual),
+        ("the host has left", &left),
+        ("success reported", &succeeded),
+        ("success lost, released", &released),
+        ("serving", &serving()),
+    ];
+    let inputs = [
+        ("request ack 900", NOW, acknowledged),
+        ("bearer reported", NOW, bearer()),
+        ("success 900", NOW, hear(THERE, 900, Kind::HandoverSuccess)),
+        ("success 900 of third", NOW, hear(ELSEWHERE, 900, Kind::HandoverSuccess)),
+        ("UE context release 900", NOW, hear(THERE, 900, Kind::ContextRelease)),
+        ("failure information", NOW, hear(HOST, 900, Kind::FailureInformation)),
+        ("report of there", NOW, report(THERE)),
+        ("release command 990", NOW, hear(AMF, 990, Kind::ContextReleaseCommand)),
+        ("retransmission limit", NOW, Input::Trigger(L2Trigger::RetransmissionLimit { host: HOST })),
+        ("re-establishment request 5", NOW, reestablish()),
+        ("retrieve 990", NOW, hear(ELSEWHERE, 990, Kind::RetrieveContextRequest { ue: id(5) })),
+        ("time: TXnRELOCoverall", ms(7_000), Input::Deadline),
+    ];
+    table(&base_station(&daps()), &states, &inputs)
+}
+
+pub fn dual_target() -> String {
+    let prepared =
+        [(900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Dual })), (901, Input::Deadline)];
+    let confirmed = and(&prepared, &[(930, arrived()), (945, complete(900))]);
+    let states: [Setup<'_, Message>; 2] = [("prepared", &prepared), ("confirmed", &confirmed)];
+    let inputs = [
+        ("complete 900", NOW, complete(900)),
+        ("cancel 900", NOW, hear(THERE, 900, Kind::HandoverCancel)),
+        ("SN status 900", NOW, hear(THERE, 900, Kind::SnStatusTransfer { counts: COUNTS })),
+        ("time: no numbers", ms(100), Input::Deadline),
+    ];
+    table(&base_station(&daps()), &states, &inputs)
 }

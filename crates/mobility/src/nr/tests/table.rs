@@ -2,8 +2,9 @@
 
 use super::core::{amf, smf, smf_that_takes_its_time, upf};
 use super::gnodeb::{
-    conditional_source, conditional_target, gnodeb_as_source, gnodeb_as_target, gnodeb_over_n2,
-    gnodeb_that_gets_a_context, gnodeb_that_waits_with_the_command, gnodeb_without_forwarding,
+    conditional_source, conditional_source_that_forwards_early, conditional_target, dual_source, dual_target,
+    gnodeb_as_source, gnodeb_as_target, gnodeb_over_n2, gnodeb_that_gets_a_context,
+    gnodeb_that_waits_with_the_command, gnodeb_without_forwarding,
 };
 use crate::L2Trigger;
 use crate::lab::{
@@ -24,7 +25,11 @@ lab::cases! {
     gnodeb_without_forwarding,
     gnodeb_that_waits_with_the_command,
     conditional_source,
+    conditional_source_that_forwards_early,
     conditional_target,
+    dual_user_equipment,
+    dual_source,
+    dual_target,
     amf,
     smf,
     smf_that_takes_its_time,
@@ -258,4 +263,42 @@ fn conditional_user_equipment() -> String {
         ("link up at third", NOW, up(ELSEWHERE)),
     ];
     table(&UserEquipment::new(HOST, &conditional()).into(), &states, &inputs)
+}
+
+/// The host stays at the source until it is at the target.
+fn dual_user_equipment() -> String {
+    let failed = Input::Trigger(L2Trigger::RadioLinkFailure);
+    let command = hear(HERE, 895, Kind::Reconfiguration { target: THERE, dual: true });
+    let dual = and(&connected(), &[(900, command)]);
+    let alone = and(&dual, &[(910, failed.clone())]);
+    let confirming = and(&dual, &[(977, up(THERE)), (977, received(THERE))]);
+    let at_target = and(&confirming, &[(978, Input::Deadline)]);
+    let stayed = and(&dual, &[(2_900, Input::Deadline)]);
+    let states: [Setup<'_, Message>; 6] = [
+        ("connected", &connected()),
+        ("commanded", &dual),
+        ("commanded, the source has failed", &alone),
+        ("random access done", &confirming),
+        ("at the target", &at_target),
+        ("target not reached", &stayed),
+    ];
+    let inputs = [
+        ("command 995: stay", NOW, hear(HERE, 995, Kind::Reconfiguration { target: THERE, dual: true })),
+        ("link up there", NOW, up(THERE)),
+        ("link down here", NOW, down(HERE)),
+        ("link down there", NOW, down(THERE)),
+        ("radio link failure", NOW, failed),
+        ("source release", NOW, hear(THERE, 895, Kind::SourceRelease)),
+        ("time", NOW, Input::Deadline),
+        ("time: T304", ms(2_000), Input::Deadline),
+    ];
+    let params = Params { daps: true, ..Params::default() };
+    let text = table(&UserEquipment::new(HOST, &params).into(), &states, &inputs);
+    // One attempt at a candidate after a failure.
+    let one = and(&connected(), &[(900, candidates(895, &[THERE]))]);
+    let failed = and(&one, &[(905, down(HERE)), (950, Input::Deadline), (1_005, Input::Deadline)]);
+    let params = Params { attempt_candidate: true, ..conditional() };
+    let states: [Setup<'_, Message>; 1] = [("looks for a cell", &failed)];
+    let inputs = [("found there", ms(10), found(THERE)), ("found third", ms(10), found(ELSEWHERE))];
+    text + &table(&UserEquipment::new(HOST, &params).into(), &states, &inputs)
 }

@@ -469,3 +469,112 @@ fn a_new_connection_begins_with_number_0_and_without_the_old_packets() {
     assert_eq!((lab.arrived("mh").last(), lab.arrived("ch").last()), (Some(&10), Some(&11)));
     assert_eq!(lab.state("bs2").unwrap().counts, Counts { downlink: 1, uplink: 1 });
 }
+
+#[test]
+fn in_unacknowledged_mode_what_was_not_sent_goes_on_with_new_numbers() {
+    let mut lab = lab(&BearerParams { rlc: Some(RlcMode::Um), ..params() });
+    let [bs1, bs2, mh] = ["bs1", "bs2", "mh"].map(|name| lab.node(name));
+    let (host, [one, two]) = (lab.host(), ["bs1", "bs2"].map(|name| lab.address(name)));
+    lab.act(bs2, Action::StartBuffering { host });
+    lab.route(bs2, Some(one), Via::Buffer);
+    lab.send("bs1", "mh", 10);
+    lab.send("mh", "ch", 10);
+    lab.run_to(Time::ZERO + Duration::from_micros(105_500));
+    lab.act(bs1, Action::FreezeBearer { host });
+    lab.act(bs1, Action::StartBuffering { host });
+    lab.act(bs1, Action::Release { host, via: Via::Tunnel(two), mark: None });
+    lab.act(mh, Action::Reestablish { reset: false });
+    lab.enter("bs2", 20);
+    lab.adopt(bs2, Counts::default());
+    lab.run(130);
+    lab.act(bs2, Action::Release { host, via: Via::Air, mark: None });
+    lab.run(300);
+    // 3, 4 and 5, and 13, 14 and 15, were in the air.
+    let of = |first: u32| (first..first + 3).chain(first + 6..first + 10).collect::<Vec<_>>();
+    assert_eq!((lab.arrived("mh"), lab.arrived("ch")), (of(0), of(10)));
+    assert_eq!(lab.losses(), [DropReason::BearerEnded].into());
+    assert_eq!(lab.state("bs2").unwrap().counts, Counts { downlink: 4, uplink: 4 });
+}
+
+#[test]
+fn the_discard_timer_runs_on_at_the_source_and_starts_anew_at_the_target_unless_it_is_carried() {
+    for (carry_age, at_target) in [(false, 60), (true, 20)] {
+        let discard = Some(BearerTimer::After(ms(60)));
+        let mut lab = lab(&BearerParams { discard_timer: discard, carry_age, ..params() });
+        let [bs1, bs2] = ["bs1", "bs2"].map(|name| lab.node(name));
+        let (host, [one, two]) = (lab.host(), ["bs1", "bs2"].map(|name| lab.address(name)));
+        lab.act(bs1, Action::StartBuffering { host });
+        lab.send("bs1", "mh", 1);
+        lab.run(120);
+        lab.send("bs1", "mh", 1);
+        lab.run(161);
+        assert_eq!(lab.lost("bs1", DropReason::DiscardTimer), [0], "60 ms after it came");
+        lab.act(bs2, Action::StartBuffering { host });
+        lab.route(bs2, Some(one), Via::Buffer);
+        // It arrives a little more than 6 ms later.
+        lab.act(bs1, Action::Release { host, via: Via::Tunnel(two), mark: None });
+        lab.run(if carry_age { 179 } else { 227 });
+        assert!(lab.lost("bs2", DropReason::DiscardTimer).is_empty());
+        lab.run(if carry_age { 181 } else { 229 });
+        assert_eq!(lab.lost("bs2", DropReason::DiscardTimer), [1], "{at_target} ms");
+    }
+}
+
+#[test]
+fn signalling_with_grants_of_its_own_passes_data_and_takes_no_time() {
+    for (separate_signalling, arrives) in [(true, 102_000), (false, 102_000 + 3_000 + 80)] {
+        let mut lab = lab(&BearerParams { separate_signalling, ..params() });
+        let [bs1, mh] = ["bs1", "mh"].map(|name| lab.node(name));
+        for (from, to) in [("bs1", "mh"), ("mh", "bs1")] {
+            let (source, ends) = (lab.node(from), (lab.address(from), lab.address(to)));
+            lab.send(from, to, 3);
+            let Planes { cx, network, agents } = &mut lab.world.planes;
+            let announcement = crate::context::Announcement {
+                to: ends.1,
+                host: network.address(mh),
+                size: Bytes(100),
+                notice: 0,
+                cause: roamlab_record::cause::CauseId::NONE,
+            };
+            agents.announce(source, announcement, network, cx);
+        }
+        lab.run(102);
+        let arrived = |lab: &Lab| {
+            let rows = &lab.world.planes.cx.probes.signalling.arrived_ns;
+            rows.iter().map(|at| at / 1000).collect::<Vec<_>>()
+        };
+        let _ = bs1;
+        if separate_signalling {
+            assert_eq!(arrived(&lab), [arrives; 2]);
+        }
+        lab.run(110);
+        assert_eq!(arrived(&lab), [arrives; 2]);
+    }
+}
+
+#[test]
+fn a_base_station_that_takes_the_host_back_goes_on_with_its_numbers() {
+    let mut lab = lab(&params());
+    let [bs1, mh] = ["bs1", "mh"].map(|name| lab.node(name));
+    let host = lab.host();
+    lab.send("bs1", "mh", 6);
+    lab.send("mh", "ch", 6);
+    lab.run_to(Time::ZERO + Duration::from_micros(103_500));
+    lab.act(bs1, Action::FreezeBearer { host });
+    lab.act(bs1, Action::StartBuffering { host });
+    lab.send("bs1", "mh", 2);
+    lab.act(mh, Action::Reestablish { reset: false });
+    lab.enter("bs1", 30);
+    lab.run(120);
+    assert_eq!(lab.arrived("ch"), [6]);
+    lab.act(bs1, Action::ResumeBearer { host });
+    lab.run(140);
+    let received = lab.report();
+    lab.act(bs1, Action::SkipReceived { host, received });
+    lab.act(bs1, Action::Release { host, via: Via::Air, mark: None });
+    lab.route(bs1, None, Via::Air);
+    lab.run(300);
+    assert_eq!(lab.arrived("mh"), [0, 1, 2, 3, 4, 5, 12, 13]);
+    assert_eq!(lab.arrived("ch"), (6..12).collect::<Vec<_>>());
+    assert_eq!(lab.losses(), BTreeSet::new());
+}

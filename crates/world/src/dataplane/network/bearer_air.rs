@@ -218,7 +218,10 @@ impl Network {
         if cx.pool.since(&cx.pool[&packet]).is_none() {
             cx.pool.set_since(&packet, Some(cx.now));
         }
-        let Some(link) = uplink else { return self.cells.wait(host, packet, cx) };
+        let Some(link) = uplink else {
+            self.cells.wait(host, packet, cx);
+            return self.watch_host(host, cx);
+        };
         let number = cx.pool.number(&cx.pool[&packet]);
         let Some(end) = self.radio_bearers.host(host) else { return };
         let is_stalled = end.sending.repairs() && end.sending.transmitter.is_stalled();
@@ -283,20 +286,20 @@ impl Network {
         while let Some(LostNumber { link, ends: (src, dst), number, cause }) = cx.lost_numbers.pop() {
             let link = self.queue_link(link);
             let (from, to) = (self.links[link].from, self.links[link].to);
-            let host = NodeId(if dst.is_mobile() { dst } else { src }.number() as u32);
+            if dst.is_mobile()
+                && let Some(end) = self.radio_bearers.host(NodeId(dst.number() as u32))
+            {
+                end.causes.gap = cause;
+            }
             match to {
                 End::Cell(_) => {
                     let station = self.radio_bearers.known_station(from, dst);
                     station.into_iter().for_each(|end| end.sending.lost_before(number, link));
-                    self.radio_bearers.host(host).into_iter().for_each(|end| end.causes.gap = cause);
                 }
                 End::Node(station) => {
-                    self.radio_bearers
-                        .host(from)
-                        .into_iter()
-                        .for_each(|end| end.sending.lost_before(number, link));
-                    let addr = self.nodes[from].addr;
-                    let station = self.radio_bearers.known_station(station, addr);
+                    let host = self.radio_bearers.host(from);
+                    host.into_iter().for_each(|end| end.sending.lost_before(number, link));
+                    let station = self.radio_bearers.known_station(station, src);
                     station.into_iter().for_each(|end| end.causes.gap = cause);
                 }
             }

@@ -85,6 +85,8 @@ impl Network {
         let row = Cause::of(Kind::Release, "copies", led).at(Location::Node(node)).about(Some(key.host));
         let copying = cx.add_cause(row);
         let end = self.radio_bearers.station(node, key.host, (key.slot, values));
+        // One that is not named any more may drop its copies.
+        end.copied.retain(|target, _| to.contains(target));
         (end.copies_to, end.copying) = ((to.clone(), fresh), copying);
         for target in to {
             self.forward_kept(node, (key, target), cx);
@@ -237,10 +239,8 @@ impl Network {
         }
         // A host in acknowledged mode repeats what has arrived out of order.
         let repeats = values.rlc == RlcMode::Am;
-        let early = old.early.into_iter().map(|(_, arrived)| arrived);
-        ended.extend(
-            old.receiver.restart().into_iter().chain(early).map(|each| (each.packet.take(), repeats)),
-        );
+        ended.extend(old.receiver.restart().into_iter().map(|each| (each.packet.take(), repeats)));
+        ended.extend(old.early.into_iter().map(|(_, arrived)| (arrived.packet.take(), false)));
         ended
     }
 

@@ -54,7 +54,7 @@ impl Network {
         let end = self.radio_bearers.known_station(station, addr)?;
         end.alarm.ring(cx.now);
         let before = end.receiver.expiries();
-        let delivered = end.receiver.on_deadline(cx.now);
+        let delivered = if end.frozen { Vec::new() } else { end.receiver.on_deadline(cx.now) };
         let (expired, gap) = (end.receiver.expiries() > before, end.causes.gap);
         if expired {
             let row = self.note_expiry(station, (addr, gap), cx);
@@ -189,7 +189,7 @@ impl Network {
             (end.adopted && !end.frozen && !end.line.is_empty()).then(|| sending.next_confirmation());
         let since = |packet: &Waiting| cx.pool.since(&cx.pool[packet]);
         let deadlines = [
-            end.receiver.deadline(),
+            end.receiver.deadline().filter(|_| !end.frozen),
             sending.transmitter.deadline(),
             sending.repair.deadline(),
             stalled.flatten(),
@@ -207,9 +207,10 @@ impl Network {
         let sending = &end.sending;
         let wait = end.values.discard_timer;
         let oldest = wait.and_then(|wait| {
-            let line = end.line.front().map(|line| &line.packet);
-            let waits = [line, self.cells.first_waiting(host)].into_iter().flatten();
-            waits.filter_map(|packet| cx.pool.since(&cx.pool[packet])).map(|since| since + wait).min()
+            let since = |packet: &Waiting| cx.pool.since(&cx.pool[packet]);
+            let line = end.line.front().and_then(|line| since(&line.packet));
+            let waits = self.cells.waiting(host).find_map(since);
+            [line, waits].into_iter().flatten().min().map(|since| since + wait)
         });
         let deadlines = [
             end.receiver.deadline(),

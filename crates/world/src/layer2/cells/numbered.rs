@@ -63,9 +63,9 @@ impl Cells {
         taken
     }
 
-    /// The packet that has waited for a link longest.
-    pub fn first_waiting(&self, host: NodeId) -> Option<&Waiting> {
-        let waiting = &self.host(host)?.waiting;
-        waiting.queued.front().or(waiting.since.front())
+    /// The packets that wait for a link, those that waited first in front.
+    pub fn waiting(&self, host: NodeId) -> impl Iterator<Item = &Waiting> {
+        let waiting = self.host(host).map(|mobile| &mobile.waiting);
+        waiting.into_iter().flat_map(|waiting| waiting.queued.iter().chain(&waiting.since))
     }
 }

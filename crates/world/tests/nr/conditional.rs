@@ -1,0 +1,64 @@
+//! Conditional handover over Xn.
+
+use super::lab::{Lab, Run, Trouble};
+
+/// The host reports the neighbour when it gets near, and goes to it at the report of the other examples.
+pub fn lab(mobility: &str) -> Lab {
+    let conditional =
+        "conditional = { candidates = 2, offset_db = 0.0, hysteresis_db = 0.0, time_to_trigger = \"0 s\" }";
+    Lab {
+        measurement: "offset_db = -10.0, time_to_trigger = \"0 ms\"",
+        bearer: ", t_poll_retransmit = \"100 ms\"".into(),
+        ..Lab::with(&format!("{conditional}\n{mobility}"))
+    }
+}
+
+fn run(mobility: &str) -> Run {
+    lab(mobility).run()
+}
+
+#[test]
+fn the_worked_example_of_late_forwarding() {
+    let run = run("");
+    assert_eq!(run.phase("handover-executed"), 0);
+    assert_eq!(run.phase("access-granted"), 77_000);
+    run.assert_messages(
+        0,
+        &[
+            ("rrc-reconfiguration-complete", "ue", 78_000, 80_000),
+            ("xn-handover-success", "gnb2", 80_000, 83_002),
+            ("ng-path-switch-request", "gnb2", 80_000, 84_002),
+            ("xn-sn-status-transfer", "gnb1", 83_002, 86_004),
+            ("gtpu-end-marker", "upf", 86_006, 91_012),
+            ("gtpu-end-marker", "gnb1", 91_012, 94_022),
+            ("ng-path-switch-request-acknowledge", "amf", 88_010, 92_012),
+            ("xn-ue-context-release", "gnb2", 92_012, 95_014),
+        ],
+    );
+    // What is on the air as the host leaves is lost, and so is its confirmation of -5, which the example takes as accepted:
+    // -5 is forwarded too, and takes 10 µs on the wire.
+    run.assert_packets((0, 0), &[(-5, -1_990), (-4, 89_024), (86, 180_010)]);
+    assert_eq!(run.gap(), 91_014);
+    run.assert_flawless();
+    assert_eq!(run.released("gnb1"), 49);
+}
+
+#[test]
+fn with_early_forwarding_the_target_has_what_the_host_misses() {
+    let run = run("candidate_forwarding = \"early\"");
+    run.assert_packets((0, 0), &[(-5, -1_990), (-4, 83_000)]);
+    assert_eq!(run.gap(), 84_990);
+    run.assert_flawless();
+}
+
+/// The source learns from the release that the host has come, and the numbers follow.
+#[test]
+fn a_success_that_is_lost_for_good_costs_time_alone() {
+    let lost = (1..=11).map(|number| Trouble::lost("xn-handover-success", number)).collect();
+    let run = Lab { troubles: lost, ..lab("") }.run();
+    run.assert_messages(
+        0,
+        &[("xn-ue-context-release", "gnb2", 92_012, 95_014), ("xn-sn-status-transfer", "gnb1", 95_014, 98_016)],
+    );
+    run.assert_flawless();
+}

@@ -1,0 +1,9 @@
+//! NR handover in the world: the worked examples of the protocol's specification to the microsecond, and trouble.
+
+mod conditional;
+mod dual;
+mod lab;
+mod n2;
+mod reestablishment;
+mod trouble;
+mod xn;
