@@ -190,6 +190,10 @@ impl Fields<'_> {
         if place.ends_with(".threshold") || place.ends_with(".min_threshold") && default == "40 pkt" {
             return Some(format!("{} pkt", 1 + dice.below(4)).into()); // below the limit, whatever that is
         }
+        if place.ends_with(".points") {
+            let longest = format!("{} ms", 10 + dice.below(90));
+            return Some(serde_json::json!([[0.1, "5 ms"], [0.9, longest]])); // of a quantile function: they rise
+        }
         if let Some(quantity) = node["$ref"].as_str().and_then(|name| quantity(name, default, dice)) {
             return Some(quantity.into());
         }

@@ -24,7 +24,7 @@ mod time;
 mod units;
 
 pub use input::{BadLine, InputFile, Recording, Refused};
-pub use law::{DrawnDuration, DurationLaw, Exponential, Uniform};
+pub use law::{DrawnDuration, DurationLaw, Exponential, Measured, MeasuredDurations, Quantiles, Uniform};
 pub use prefetch::{prefetch, prefetch_at};
 pub use ring::Ring;
 pub use rng::{RandomNumbers, Rng, Streams};

@@ -1,6 +1,6 @@
 //! The interface of agents: their inputs, what they request, and the trait of a role.
 
-use crate::event_a3::Condition;
+use crate::events::Condition;
 use crate::signal::Wire;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, BearerState, Counts, Dscp, MarkingState, Received};

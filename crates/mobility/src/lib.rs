@@ -11,7 +11,7 @@ pub mod blocks;
 mod cellular;
 pub mod cellular_ip;
 mod domain;
-pub mod event_a3;
+pub mod events;
 pub mod fmipv6;
 pub mod hawaii;
 mod identification;
@@ -32,7 +32,7 @@ mod transitions;
 pub use agent::{Action, Agent, Direction, Input, L2Trigger, Via};
 pub use bearer_params::{BearerParams, BearerTimer, BearerValues, RlcMode};
 pub use domain::{Domain, is_pattern, matches};
-pub use event_a3::{Condition, EventA3};
+pub use events::{Condition, Event, Events, Reference, ReferenceCell, ReportConfig};
 pub use identification::Identification;
 use identification::Newest;
 pub use installation::{

@@ -21,6 +21,8 @@ pub struct Topology {
     pub flow_ends: Vec<String>,
     /// Hosts measure their cells.
     pub measured: bool,
+    /// Hosts and cells have positions.
+    pub positions: bool,
     /// Time that layer 2 needs to change cells by default.
     pub gap: Duration,
     /// How long hosts are in two cells when they change.

@@ -24,7 +24,7 @@ pub use handover::{
     UplinkChoice,
 };
 pub use loss::{CorrelatedLoss, GilbertElliott, LOSS_MODELS, LossProcess, LossSpec};
-pub use measurement::{Condition, Finding, Meter};
+pub use measurement::{Condition, Event, Finding, Meter, Reference, Test};
 pub use medium::{
     AnyMedium, Dedicated, Frame, MEDIA, Medium, MediumSpec, Reached, Role, Transmission, TxOutcome,
 };

@@ -150,6 +150,14 @@ impl Signal {
             Signal::Positions(positions) => positions.levels(now),
         }
     }
+
+    /// Where the host is now, in m; `None`: nothing has a position.
+    pub fn place(&self, now: Time) -> Option<[f64; 2]> {
+        match self {
+            Signal::Schedule(_) => None,
+            Signal::Positions(positions) => Some(positions.path.at(now).0),
+        }
+    }
 }
 
 /// Levels that follow a plan: a cell is at its peak while it is visited and falls off before and behind that by so much

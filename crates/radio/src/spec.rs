@@ -17,6 +17,13 @@ pub struct MeasurementSpec {
     pub audible_dbm: f64,
     /// How long the serving cell may be out of hearing before the link has failed (TS 36.331 §7.3).
     pub t310: Duration,
+    /// Measurements in a row at which the serving cell is out of hearing that start T310; a value of TS 38.331 §6.3.2.
+    /// Default 1.
+    #[schemars(range(min = 1, max = 20))]
+    pub n310: u32,
+    /// Measurements in a row at which it is heard that stop T310; a value of TS 38.331 §6.3.2. Default 1.
+    #[schemars(range(min = 1, max = 10))]
+    pub n311: u32,
     /// On a schedule: level of a cell while it is visited, in dBm.
     pub peak_dbm: f64,
     /// On a schedule: how fast it falls off before and behind its visit, in dB/s.
@@ -43,6 +50,8 @@ impl Default for MeasurementSpec {
             period: Duration::from_millis(40),
             audible_dbm: -110.0,
             t310: Duration::from_secs(1),
+            n310: 1,
+            n311: 1,
             peak_dbm: -80.0,
             slope_db_per_s: 20.0,
             path_loss: PathLoss::default(),
@@ -52,6 +61,10 @@ impl Default for MeasurementSpec {
 
 /// Least time between two measurements: a subframe (TS 36.211 §4).
 const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
+
+/// N310 and N311 (TS 38.331 §6.3.2; TS 36.331 §6.3.2 has the same).
+const N310: &[u32] = &[1, 2, 3, 4, 6, 8, 10, 20];
+const N311: &[u32] = &[1, 2, 3, 4, 5, 6, 8, 10];
 
 impl MeasurementSpec {
     /// Checks that hosts can measure so.
@@ -65,6 +78,13 @@ impl MeasurementSpec {
         }
         if !self.audible_dbm.is_finite() {
             return bad("audible_dbm", "the level is no number: write for example -110.0");
+        }
+        for (field, value, values) in [("n310", self.n310, N310), ("n311", self.n311, N311)] {
+            if !values.contains(&value) {
+                let values: Vec<String> = values.iter().map(u32::to_string).collect();
+                let message = format!("{value} cannot be signalled: write one of {}", values.join(", "));
+                return bad(field, &message);
+            }
         }
         let on_schedule = self.signal == SignalSpec::Schedule;
         let is_heard = !on_schedule || self.peak_dbm > self.audible_dbm;

@@ -238,9 +238,16 @@ fn measurement(case: u64) -> Option<u16> {
             let mut condition = |name, candidates: Option<Vec<usize>>| Condition {
                 name,
                 candidates,
-                offset_db: 0.5 * dice.below(8) as f64,
-                hysteresis_db: 0.5 * dice.below(8) as f64,
-                time_to_trigger: Duration::from_millis(dice.one_of(&[0, 40, 256])),
+                event: Event {
+                    test: Test::Offset {
+                        offset_db: 0.5 * dice.below(8) as f64,
+                        hysteresis_db: 0.5 * dice.below(8) as f64,
+                    },
+                    time_to_trigger: Duration::from_millis(dice.one_of(&[0, 40, 256])),
+                },
+                second: None,
+                leaves_at_once: true,
+                unfiltered: false,
                 report_interval: [None, Some(Duration::from_millis(240))][dice.below(2) as usize],
             };
             let conditions =

@@ -1,5 +1,6 @@
 //! The names that a scenario can use, for `roamlab list`.
 
+use roamlab_engine::MeasuredDurations;
 use roamlab_packet::DropReason;
 use roamlab_tcp::{PARAMETERS, Profile, TcpSpec, Variant};
 use serde::de::DeserializeOwned;
@@ -17,6 +18,7 @@ pub fn catalogue() -> String {
         roamlab_qdisc::NAMES.iter().map(|name| (*name, roamlab_qdisc::summary(name).unwrap_or_default()));
     let names =
         |names: &mut dyn Iterator<Item = &'static str>| rows(&mut names.map(|name| (name, String::new())));
+    let mut durations = MeasuredDurations::ALL.iter().map(|table| (table.name(), table.summary()));
     let catalogue = json!({
         "queue disciplines": rows(&mut { disciplines }),
         "transports": pairs(roamlab_transport::TRANSPORTS),
@@ -31,6 +33,7 @@ pub fn catalogue() -> String {
         "plans of movement": pairs(roamlab_radio::PLANS),
         "topologies": pairs(crate::schema::topology::TOPOLOGIES),
         "mobility protocols": pairs(roamlab_mobility::PROTOCOLS),
+        "measured durations": rows(&mut durations),
         "messages": names(&mut crate::names::messages()),
         "drop reasons": names(&mut DropReason::ALL.iter().map(|reason| reason.name())),
     });

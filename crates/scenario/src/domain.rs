@@ -2,6 +2,7 @@
 
 use crate::schema::{LinkSpec, Scenario, Way};
 use roamlab_mobility::{CellSite, HostSite, LinkSite, MobilitySpec, Stay, Topology};
+use roamlab_radio::SignalSpec;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Scenario {
@@ -39,6 +40,7 @@ impl Scenario {
             hosts: hosts.collect(),
             flow_ends: flow_ends.into_iter().cloned().collect(),
             measured: self.radio.measurement().is_some(),
+            positions: self.radio.measurement().is_some_and(|spec| spec.signal == SignalSpec::Positions),
             gap: self.radio.gap(),
             overlap: self.radio.overlap(),
             addresses: BTreeMap::new(),

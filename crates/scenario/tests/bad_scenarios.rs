@@ -73,6 +73,21 @@ const PATHS: &[Edit] = &[
         "segment = \"512 B\" }\npath_change = { policy = \"restart\", delay = { kind = \"uniform\", least = \"3 ms\", most = \"3 ms\" } }",
     ),
     (
+        "a delay by data that there are not",
+        "segment = \"512 B\" }",
+        "segment = \"512 B\" }\npath_change = { policy = \"restart\", delay = { kind = \"measured\", table = \"sa_mgc\" } }",
+    ),
+    (
+        "a delay by quantiles that fall",
+        "segment = \"512 B\" }",
+        "segment = \"512 B\" }\npath_change = { policy = \"restart\", delay = { kind = \"quantiles\", points = [[0.5, \"9 ms\"], [1.0, \"3 ms\"]] } }",
+    ),
+    (
+        "a delay by no quantiles",
+        "segment = \"512 B\" }",
+        "segment = \"512 B\" }\npath_change = { policy = \"restart\", delay = { kind = \"quantiles\" } }",
+    ),
+    (
         "a delay as a number",
         "segment = \"512 B\" }",
         "segment = \"512 B\" }\npath_change = { policy = \"restart\", delay = 3 }",

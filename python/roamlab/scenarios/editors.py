@@ -179,6 +179,8 @@ class _Schema:
             found["properties"] = {key: self._node(each, name) for key, each in node["properties"].items()}
         if "items" in node:
             found["items"] = self._node(node["items"], name)
+        if "prefixItems" in node:
+            found["prefixItems"] = [self._node(each, name) for each in node["prefixItems"]]
         if node.get("additionalProperties") is False:
             found |= _closed(node.get("properties", {}), found.pop("required", ()))
         elif isinstance(node.get("additionalProperties"), dict):

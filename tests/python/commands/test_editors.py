@@ -100,6 +100,7 @@ name = "other"
 path = ["server", "phone"]
 transport = { kind = "tcp", congestion_control = { kind = "vegas", alpha = "2 pkt" } }
 app = { kind = "ftp" }
+path_change = { policy = "nothing", delay = { kind = "quantiles", points = [[0.0, "1 ms"], [1.0, "4 ms"]] } }
 
 [[faults]]
 message = "registration-request"

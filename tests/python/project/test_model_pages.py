@@ -24,10 +24,11 @@ MODELS = ROOT / "docs/models"
 # The page of each source that is in no folder or file of a page's name, by the first prefix that fits.
 _PAGES = {
     "crates/qdisc/src/": "blue.md",
-    "crates/mobility/src/event_a3": "measurement.md",
+    "crates/mobility/src/events": "measurement.md",
     "crates/mobility/src/cellular": "lte-x2.md",
     "crates/mobility/src/": "mobile-ip.md",
     "crates/quic/src/": "quic.md",
+    "crates/engine/src/law": "path-change.md",
     "crates/transport/src/path_policy": "path-change.md",
     "crates/tcp/src/state/new_path": "path-change.md",
     "crates/quinn/src/": "quinn.md",

@@ -1,7 +1,7 @@
 //! Parameters of the blocks.
 
 use crate::backoff::Backoff;
-use crate::event_a3::EventA3;
+use crate::events::{A3, Condition, Event, Events, ReportConfig};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, Dscp};
 use schemars::JsonSchema;
@@ -103,18 +103,34 @@ impl Conditional {
     ///
     /// # Errors
     /// The field, and what was expected and what to write.
-    pub(crate) fn check(&self, reports: &EventA3) -> Result<(), (&'static str, String)> {
+    pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
         if !(1..=MOST_CANDIDATES).contains(&self.candidates) {
             return Err(("candidates", format!("a host has 1 to {MOST_CANDIDATES} candidates: write 2")));
         }
-        self.event(reports).check()
+        self.event().check()
     }
 
-    /// The execution condition, with the filter of the host's reports.
-    pub(crate) fn event(&self, reports: &EventA3) -> EventA3 {
+    /// The execution condition for these candidates, with the layer-3 filter of the host's reports.
+    pub(crate) fn condition(
+        &self,
+        name: &'static str,
+        candidates: &[Addr],
+        reports: &ReportConfig,
+    ) -> Condition {
+        Condition {
+            name,
+            candidates: Some(candidates.to_vec()),
+            events: Events(vec![self.event()]),
+            filter_coefficient: reports.filter_coefficient,
+            report_interval: None,
+            leaves_at_once: false,
+            unfiltered: false,
+        }
+    }
+
+    fn event(&self) -> Event {
         let Conditional { offset_db, hysteresis_db, time_to_trigger, .. } = *self;
-        let filter_coefficient = reports.filter_coefficient;
-        EventA3 { offset_db, hysteresis_db, time_to_trigger, filter_coefficient, report_interval: None }
+        Event::A3(A3 { offset_db, hysteresis_db, time_to_trigger })
     }
 }
 

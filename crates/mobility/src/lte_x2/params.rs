@@ -1,7 +1,7 @@
 //! Parameters of LTE handover over X2.
 
 use crate::cellular::{Cancelled, Conditional, Forwarding, OrderWait, PathSwitch, Rules, Timers};
-use crate::{Domain, EventA3};
+use crate::{Domain, ReportConfig};
 use roamlab_engine::{Bytes, Duration, Packets};
 use roamlab_packet::Dscp;
 use schemars::JsonSchema;
@@ -66,7 +66,7 @@ pub struct Params {
     /// paper's 1500 B are the packet on the wire. Default 0 B.
     pub tunnel_overhead: Bytes,
     /// The event that hosts report.
-    pub measurement: EventA3,
+    pub measurement: ReportConfig,
     /// The host goes without a command to a prepared target that meets a second condition. Absent: it is
     /// commanded.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ impl Default for Params {
             admission_limit: None,
             detach_time: Duration::from_millis(30),
             tunnel_overhead: Bytes(0),
-            measurement: EventA3::default(),
+            measurement: ReportConfig::default(),
             conditional: None,
             timers: Timers::default(),
         }
@@ -206,7 +206,7 @@ impl Params {
 
     fn check_conditional(&self, conditional: &Conditional) -> Result<(), (String, String)> {
         let refuse = |(field, message)| (format!("conditional.{field}"), message);
-        conditional.check(&self.measurement).map_err(refuse)?;
+        conditional.check().map_err(refuse)?;
         let other = if self.path_switch != PathSwitch::Standard {
             Some(("path_switch", "\"standard\""))
         } else {

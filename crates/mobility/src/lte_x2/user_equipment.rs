@@ -171,16 +171,19 @@ impl UserEquipment {
         }
     }
 
+    /// DEVIATION: one measurement at which the leaving condition holds ends the event; by TS 36.331 §5.5.4.1 it has to hold
+    /// for the time to trigger.
     fn measure(&self, out: &mut Vec<Action>) {
-        let report = Condition { name: REPORT, candidates: None, event: self.params.measurement };
+        let report = Condition { leaves_at_once: true, ..self.params.measurement.condition(REPORT, None) };
         let conditions = std::iter::once(report).chain(self.execution(&[])).collect();
         out.push(Action::Measure { conditions });
     }
 
     /// The condition under which the host goes to one of these; nothing if it is commanded.
     fn execution(&self, candidates: &[Addr]) -> Option<Condition> {
-        let event = self.params.conditional.as_ref()?.event(&self.params.measurement);
-        Some(Condition { name: EXECUTE, candidates: Some(candidates.to_vec()), event })
+        let conditional = self.params.conditional.as_ref()?;
+        let condition = conditional.condition(EXECUTE, candidates, &self.params.measurement);
+        Some(Condition { leaves_at_once: true, ..condition })
     }
 
     fn reconfigure(&mut self, new: Candidates, out: &mut Vec<Action>) {

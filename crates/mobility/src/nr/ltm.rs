@@ -1,7 +1,8 @@
 //! Parameters of L1/L2-triggered mobility (LTM, TS 38.300 §9.2.3.5).
 
-use crate::EventA3;
+use crate::{A3, Condition, Event, Events};
 use roamlab_engine::Duration;
+use roamlab_packet::Addr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -74,14 +75,22 @@ impl Default for LayerOneEvent {
 }
 
 impl LayerOneEvent {
-    /// The event that layer 2 evaluates.
-    pub(super) fn event(&self) -> EventA3 {
-        EventA3 {
-            offset_db: self.offset_db,
-            hysteresis_db: self.hysteresis_db,
-            time_to_trigger: self.hold,
-            filter_coefficient: 0,
-            report_interval: Some(self.report_interval),
+    /// The condition that layer 2 evaluates. `filter_coefficient`: of the other conditions.
+    pub(super) fn condition(
+        &self,
+        name: &'static str,
+        candidates: Vec<Addr>,
+        filter_coefficient: u8,
+    ) -> Condition {
+        let LayerOneEvent { offset_db, hysteresis_db, hold, report_interval } = *self;
+        Condition {
+            name,
+            candidates: Some(candidates),
+            events: Events(vec![Event::A3(A3 { offset_db, hysteresis_db, time_to_trigger: hold })]),
+            filter_coefficient,
+            report_interval: Some(report_interval),
+            leaves_at_once: true,
+            unfiltered: true,
         }
     }
 }

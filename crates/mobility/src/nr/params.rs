@@ -4,7 +4,7 @@ use super::ltm::Ltm;
 use super::timers::{Timers, Times};
 use crate::bearer_params::RlcMode;
 use crate::cellular::{self, Cancelled, Conditional, OrderWait, PathSwitch, Rules};
-use crate::{BearerParams, Domain, EventA3};
+use crate::{BearerParams, Domain, ReportConfig};
 use roamlab_engine::{Bytes, Duration, DurationLaw, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,7 @@ pub struct Params {
     /// Packets that a base station holds for one host; 16384 in srsRAN. Default 16384 pkt.
     pub buffer_limit: Packets,
     /// The event that hosts report. Default as srsRAN: offset 3 dB, time to trigger 100 ms, each 1024 ms.
-    pub measurement: EventA3,
+    pub measurement: ReportConfig,
     /// The host goes without a command to a prepared target that meets a second condition. Absent: it is
     /// commanded.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -215,12 +215,12 @@ impl Default for Params {
             tunnel_overhead: Bytes(44),
             forwarding_overhead: None,
             buffer_limit: Packets(16_384),
-            measurement: EventA3 {
+            measurement: ReportConfig {
                 offset_db: 3.0,
                 hysteresis_db: 0.0,
                 time_to_trigger: Duration::from_millis(100),
                 report_interval: Some(Duration::from_millis(1_024)),
-                ..EventA3::default()
+                ..ReportConfig::default()
             },
             conditional: None,
             candidate_forwarding: CandidateForwarding::Late,
@@ -324,7 +324,7 @@ impl Params {
         self.measurement.check().map_err(|(field, message)| (format!("measurement.{field}"), message))?;
         self.conditional.as_ref().map_or(Ok(()), |conditional| {
             let refuse = |(field, message)| (format!("conditional.{field}"), message);
-            conditional.check(&self.measurement).map_err(refuse)
+            conditional.check().map_err(refuse)
         })
     }
 

@@ -276,17 +276,16 @@ impl UserEquipment {
     }
 
     fn measure(&self, out: &mut Vec<Action>) {
-        let report = Condition { name: REPORT, candidates: None, event: self.params.measurement };
-        let serving = self.previous;
-        let conditions =
-            std::iter::once(report).chain(self.execution(&[])).chain(self.layer_one(Some(serving))).collect();
+        let report = self.params.measurement.condition(REPORT, None);
+        let own = self.layer_one(Some(self.previous));
+        let conditions = std::iter::once(report).chain(self.execution(&[])).chain(own).collect();
         out.push(Action::Measure { conditions });
     }
 
     /// The condition under which the host goes to one of these; nothing if it is commanded.
     fn execution(&self, candidates: &[Addr]) -> Option<Condition> {
-        let event = self.params.conditional.as_ref()?.event(&self.params.measurement);
-        Some(Condition { name: EXECUTE, candidates: Some(candidates.to_vec()), event })
+        let conditional = self.params.conditional.as_ref()?;
+        Some(conditional.condition(EXECUTE, candidates, &self.params.measurement))
     }
 
     fn reconfigure(&mut self, new: Candidates, out: &mut Vec<Action>) {

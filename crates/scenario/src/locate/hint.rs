@@ -285,6 +285,9 @@ impl<'a> Schema<'a> {
     fn example(&self, schema: &'a Value) -> String {
         let plain = |value: &&Value| value.is_string() || value.is_number() || value.is_boolean();
         let given = schema.get("examples").and_then(|examples| examples.get(0));
+        if let Some(list) = given.filter(|value| value.is_array()) {
+            return list.to_string();
+        }
         let given = given.or_else(|| schema.get("const")).or_else(|| schema.get("default"));
         if let Some(given) = given.filter(plain) {
             return given.to_string();

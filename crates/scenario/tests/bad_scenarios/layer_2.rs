@@ -71,6 +71,7 @@ pub const LTE: &[Edit] = &[
     ("2^32 - 1 end markers", "mme = \"mme\"", "end_markers = 4294967295"),
     ("preambles each nanosecond", "mme = \"mme\"", "timers = { random_access = \"1 ns\" }"),
     ("an event that cannot be signalled", "\"0 ms\"", "\"1 ms\""),
+    ("a counter that cannot be signalled", "period = \"10 ms\"", "period = \"10 ms\"\nn310 = 5"),
     ("a tunnel header of a megabyte", "mme = \"mme\"", "tunnel_overhead = \"1 MB\""),
     (
         "a prediction of no host",

@@ -4,12 +4,60 @@ use super::Agents;
 use crate::context::Context;
 use crate::dataplane::network::{Done, Network};
 use crate::ids::CellId;
-use roamlab_engine::Duration;
-use roamlab_mobility::{Action, Condition, EventA3, L2Trigger, MobilityAction, Prediction};
+use roamlab_engine::{Duration, Time};
+use roamlab_mobility::{
+    Action, Condition, Event, L2Trigger, MobilityAction, Prediction, Reference, ReferenceCell,
+};
 use roamlab_packet::Addr;
-use roamlab_radio::{self as radio, Finding, Motion};
+use roamlab_radio::{self as radio, Finding, Motion, Test};
 use roamlab_record::cause::{Cause, CurrentCause, Kind};
 use roamlab_record::ids::{Location, NodeId};
+
+/// An event of a protocol as layer 2 tests it.
+fn tested(event: &Event) -> radio::Event {
+    let place = |reference: Reference| match reference {
+        Reference::Point(point) => radio::Reference::Point(point),
+        Reference::Cell(ReferenceCell::Serving) => radio::Reference::Serving,
+        Reference::Cell(ReferenceCell::Neighbour) => radio::Reference::Neighbour,
+    };
+    let (test, time_to_trigger) = match *event {
+        Event::A3(a3) => {
+            let (offset_db, hysteresis_db) = (a3.offset_db, a3.hysteresis_db);
+            (Test::Offset { offset_db, hysteresis_db }, a3.time_to_trigger)
+        }
+        Event::A4(a4) => {
+            let thresholds = Test::Thresholds {
+                serving_below_dbm: f64::INFINITY,
+                neighbour_above_dbm: a4.threshold_dbm,
+                hysteresis_db: a4.hysteresis_db,
+            };
+            (thresholds, a4.time_to_trigger)
+        }
+        Event::A5(a5) => {
+            let thresholds = Test::Thresholds {
+                serving_below_dbm: a5.threshold1_dbm,
+                neighbour_above_dbm: a5.threshold2_dbm,
+                hysteresis_db: a5.hysteresis_db,
+            };
+            (thresholds, a5.time_to_trigger)
+        }
+        Event::D1(d1) => {
+            let distances = Test::Distances {
+                from: place(d1.reference1),
+                beyond_m: d1.distance1_m,
+                to: place(d1.reference2),
+                within_m: d1.distance2_m,
+                hysteresis_m: d1.hysteresis_m,
+            };
+            (distances, d1.time_to_trigger)
+        }
+        Event::T1(t1) => {
+            let from = Time::ZERO + t1.t1_threshold;
+            (Test::Window { from, until: from + t1.duration }, Duration::ZERO)
+        }
+    };
+    radio::Event { test, time_to_trigger }
+}
 
 impl Agents {
     /// A host evaluates these conditions. A candidate has to be a base station with a cell.
@@ -19,21 +67,26 @@ impl Agents {
             cell.map(|cell| cell.0 as usize).ok_or("measures a candidate that has no cell")
         };
         let numbered = |condition: &Condition| {
-            let Condition { name, candidates, event } = condition;
+            let Condition { name, report_interval, leaves_at_once, unfiltered, .. } = *condition;
             let candidates: Option<Result<_, &str>> =
-                candidates.as_ref().map(|all| all.iter().map(cell).collect());
+                condition.candidates.as_ref().map(|all| all.iter().map(cell).collect());
             let candidates = candidates.transpose()?;
-            let EventA3 { offset_db, hysteresis_db, time_to_trigger, report_interval, .. } = *event;
+            let (event, second) = match condition.events.0.as_slice() {
+                [event] => (tested(event), None),
+                [event, second] => (tested(event), Some(tested(second))),
+                _ => return Err("evaluates a condition that has not one event or two".into()),
+            };
             Ok(radio::Condition {
                 name,
                 candidates,
-                offset_db,
-                hysteresis_db,
-                time_to_trigger,
+                event,
+                second,
                 report_interval,
+                leaves_at_once,
+                unfiltered,
             })
         };
-        let filter_coefficient = conditions.first().map_or(0, |first| first.event.filter_coefficient);
+        let filter_coefficient = conditions.first().map_or(0, |first| first.filter_coefficient);
         let numbered = conditions.iter().map(numbered).collect::<Done<Vec<_>>>()?;
         net.cells().evaluate(host, filter_coefficient, numbered);
         Ok(())

@@ -328,7 +328,10 @@ impl<'a> Builder<'a> {
         let spec = self.scenario.radio.measurement()?;
         let air = |cell: &Cell| &self.scenario.cells[&cell.name];
         let offsets = cells.iter().map(|cell| air(cell).individual_offset_db).collect();
-        let meter = Meter::new(spec.period, spec.t310, spec.audible_dbm, offsets);
+        let sites = cells.iter().map(|cell| air(cell).transmitter.as_ref().map(|each| each.position_m));
+        let meter = Meter::new(spec.period, spec.t310, spec.audible_dbm, offsets)
+            .with_counts(spec.n310, spec.n311)
+            .with_sites(sites.collect());
         let signal = match spec.signal {
             SignalSpec::Schedule => {
                 let shape = (spec.peak_dbm, spec.slope_db_per_s);

@@ -58,7 +58,10 @@ fn a_success_that_is_lost_for_good_costs_time_alone() {
     let run = Lab { troubles: lost, ..lab("") }.run();
     run.assert_messages(
         0,
-        &[("xn-ue-context-release", "gnb2", 92_012, 95_014), ("xn-sn-status-transfer", "gnb1", 95_014, 98_016)],
+        &[
+            ("xn-ue-context-release", "gnb2", 92_012, 95_014),
+            ("xn-sn-status-transfer", "gnb1", 95_014, 98_016),
+        ],
     );
     run.assert_flawless();
 }

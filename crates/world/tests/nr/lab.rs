@@ -200,8 +200,12 @@ impl Run {
 
     /// The longest time between two packets from half a second before the report on.
     pub fn gap(&self) -> i64 {
-        let times: Vec<i64> =
-            self.0.delivered("udp").map(|delivery| since(delivery.time)).filter(|time| *time > -500_000).collect();
+        let times: Vec<i64> = self
+            .0
+            .delivered("udp")
+            .map(|delivery| since(delivery.time))
+            .filter(|time| *time > -500_000)
+            .collect();
         times.windows(2).map(|pair| pair[1] - pair[0]).max().expect("packets")
     }
 

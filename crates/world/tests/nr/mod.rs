@@ -3,7 +3,9 @@
 mod conditional;
 mod dual;
 mod lab;
+mod ltm;
 mod n2;
 mod reestablishment;
 mod trouble;
+mod units;
 mod xn;

@@ -60,8 +60,9 @@ fn direct_forwarding_over_n2_goes_over_the_link_of_the_base_stations() {
 #[test]
 fn a_late_path_switch_costs_nothing_with_forwarding_and_all_until_then_without() {
     let late = |forwarding: &str| {
-        let mobility =
-            format!("procedure = \"n2\"\nforwarding = \"{forwarding}\"\npath_switch = \"2 s\"\nrelease_after = \"4 s\"");
+        let mobility = format!(
+            "procedure = \"n2\"\nforwarding = \"{forwarding}\"\npath_switch = \"2 s\"\nrelease_after = \"4 s\""
+        );
         Lab { xn: false, first_us: 700, duration_ms: 8_000, ..Lab::with(&mobility) }.run()
     };
     late("indirect").assert_flawless();

@@ -20,7 +20,8 @@ fn a_lost_message_of_the_network_comes_after_the_retransmission_time() {
     let lost = || vec![Trouble::lost("xn-handover-request", 1)];
     for (preset, ms) in [("srsran", 120), ("ocudu", 50)] {
         let run = with(lost(), &format!("sctp = \"{preset}\""));
-        let requests: Vec<_> = run.0.signals.iter().filter(|one| &*one.message == "xn-handover-request").collect();
+        let requests: Vec<_> =
+            run.0.signals.iter().filter(|one| &*one.message == "xn-handover-request").collect();
         assert_eq!(requests[1].sent - requests[0].sent, ms * 1_000_000);
         assert_eq!((requests[0].arrived, requests[1].arrived.is_some()), (None, true));
         run.assert_flawless();

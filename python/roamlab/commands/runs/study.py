@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.group("study")
 def command() -> None:
-    """Compare schemes and queues beyond any one paper."""
+    """Compare schemes, queues and procedures beyond any one paper."""
 
 
 def _runs(default: int, of: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -58,6 +58,22 @@ def _queues(out: Path, store: Path, runs: int, threads: int | None, *, as_json: 
     Interrupted, it continues where it stopped when called again.
     """
     from roamlab.studies.queues import study
+
+    _conduct(study.study, study.terminal_table, (out, store, runs, threads), as_json=as_json)
+
+
+@command.command("procedures")
+@out("out/procedures", "Folder for page and CSV.")
+@STORE
+@_runs(20, "Of each procedure with each application and each law of its duration.")
+@THREADS
+@JSON
+def _procedures(out: Path, store: Path, runs: int, threads: int | None, *, as_json: bool) -> None:
+    """Handovers of LTE and 5G by each procedure: what downloads, a call and pages feel, and what each costs.
+
+    Interrupted, it continues where it stopped when called again.
+    """
+    from roamlab.studies.procedures import study
 
     _conduct(study.study, study.terminal_table, (out, store, runs, threads), as_json=as_json)
 

@@ -13,7 +13,8 @@ impl UserEquipment {
     pub(super) fn layer_one(&self, serving: Option<Addr>) -> Option<Condition> {
         let ltm = self.params.ltm.as_ref()?;
         let others = self.ltm.base_stations.iter().copied().filter(|candidate| Some(*candidate) != serving);
-        Some(Condition { name: LAYER_ONE, candidates: Some(others.collect()), event: ltm.event.event() })
+        let filter_coefficient = self.params.measurement.filter_coefficient;
+        Some(ltm.event.condition(LAYER_ONE, others.collect(), filter_coefficient))
     }
 
     /// Its base station has named the cells to which MAC may order it.

@@ -159,7 +159,8 @@ fn late_event(scenario: &Scenario, table: &str, fields: &Value) -> Option<Vec<Pr
         return (trigger >= scenario.run.duration).then(|| vec![problem.help(help)]);
     }
     let fades = fades(measured);
-    let fails = fades + measured.t310;
+    let counted = measured.period.saturating_mul(u64::from(measured.n310.saturating_sub(1)));
+    let fails = fades + counted + measured.t310;
     if trigger >= fails {
         let message = format!(
             "a neighbour has to be better for {trigger}, and the link of the old cell fails after {fails}: no handover is prepared"

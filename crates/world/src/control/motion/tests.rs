@@ -6,8 +6,9 @@ use crate::run::build::build;
 use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{Planes, World};
 use roamlab_engine::{Bytes, Time};
+use roamlab_mobility::Events;
 use roamlab_packet::{DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
-use roamlab_radio::Condition;
+use roamlab_radio::{Condition, Event, Test};
 use roamlab_record::ids::Location;
 use roamlab_scenario::Scenario;
 
@@ -81,10 +82,14 @@ fn command_entry(world: &mut World, host: NodeId, base_station: Addr, after: Dur
 const REPORT: Condition = Condition {
     name: "report",
     candidates: None,
-    offset_db: 2.0,
-    hysteresis_db: 1.0,
-    time_to_trigger: Duration::from_millis(80),
+    event: Event {
+        test: Test::Offset { offset_db: 2.0, hysteresis_db: 1.0 },
+        time_to_trigger: Duration::from_millis(80),
+    },
+    second: None,
     report_interval: None,
+    leaves_at_once: true,
+    unfiltered: false,
 };
 
 /// The record of handovers: when, in ms, and what.
@@ -197,4 +202,78 @@ fn by_position_a_host_can_enter_any_cell() {
     command_entry(&mut world, host, bs2, Duration::from_millis(30));
     run_until(&mut world, 6100);
     assert_eq!(phases(&world)[2..], [(6000, "link-down"), (6030, "link-up")]);
+}
+
+/// The host evaluates this condition for the second cell, as its agent asks for it.
+fn evaluate(world: &mut World, events: &str) {
+    let (host, bs2) = (node(world, "mh"), address(world, "bs2"));
+    let condition = super::Condition {
+        name: "execute",
+        candidates: Some(vec![bs2]),
+        events: serde_json::from_str::<Events>(events).unwrap(),
+        filter_coefficient: 0,
+        report_interval: None,
+        leaves_at_once: false,
+        unfiltered: false,
+    };
+    Agents::evaluate(host, &[condition], &mut world.planes.network).unwrap();
+}
+
+/// When the second cell meets a condition of these events, in ms. The host begins 100 m from the first cell, and walks to
+/// the second one, at 1000 m, by 100 m in a second.
+fn met(events: &str) -> Vec<u64> {
+    let text = positions().replace("audible_dbm = -110.0", "audible_dbm = -140.0");
+    let mut world = world(&text);
+    run_until(&mut world, 20);
+    evaluate(&mut world, events);
+    run_until(&mut world, 10_000);
+    let found = phases(&world).split_off(1);
+    assert!(found.iter().all(|(_, phase)| *phase == "neighbour-better"), "{found:?}");
+    found.into_iter().map(|(millis, _)| millis).collect()
+}
+
+#[test]
+fn each_event_is_met_at_its_place_or_time() {
+    // Beyond 400 m from the first cell after 3 s, within 500 m of the second after 4 s; both strictly.
+    let d1 =
+        "{ \"kind\": \"d1\", \"distance1_m\": 400, \"distance2_m\": 500, \"time_to_trigger\": \"0 ms\" }";
+    assert_eq!(met(&format!("[{d1}]")), [4040]);
+    let point = d1.replace("400,", "400, \"reference1\": [-500.0, 0.0], \"reference2\": \"serving\",");
+    // Within 500 m of the first cell, and at 100 m beyond 400 m from the point already.
+    assert_eq!(met(&format!("[{point}]")), [40]);
+    // 15 − (15.3 + 37.6·log10(d)): below −90 dBm beyond 243 m, above −90 dBm at 757 m.
+    let a5 = "{ \"kind\": \"a5\", \"threshold1_dbm\": -90, \"threshold2_dbm\": -90, \"time_to_trigger\": \"0 ms\" }";
+    assert_eq!(met(&format!("[{a5}]")), [6600]);
+    let a4 = "{ \"kind\": \"a4\", \"threshold_dbm\": -90 }";
+    assert_eq!(met(&format!("[{a4}]")), [6720], "100 ms later, by a measurement each 40 ms");
+    let t1 = "{ \"kind\": \"t1\", \"t1_threshold\": \"3 s\", \"duration\": \"2.5 s\" }";
+    assert_eq!(met(&format!("[{t1}]")), [3040]);
+    let a3 = "{ \"kind\": \"a3\", \"time_to_trigger\": \"80 ms\" }";
+    // 3 dB better 546 m from the first cell, after 4.46 s.
+    assert_eq!(met(&format!("[{a3}]")), [4560]);
+    assert_eq!(met(&format!("[{a3}, {t1}]")), [4560], "within the window");
+    assert_eq!(met(&format!("[{a3}, {}]", t1.replace("3 s", "7.01 s"))), [7040]);
+    assert_eq!(
+        met(&format!("[{a3}, {}]", t1.replace("3 s", "1 s"))),
+        [] as [u64; 0],
+        "the window ends at 3.5 s"
+    );
+    assert_eq!(met(&format!("[{d1}, {a4}]")), [6720]);
+}
+
+#[test]
+fn without_positions_no_distance_is_known() {
+    let mut world = world(SCHEDULE);
+    run_until(&mut world, 100);
+    evaluate(&mut world, "[{ \"kind\": \"d1\", \"distance1_m\": 0, \"distance2_m\": 3276250 }]");
+    run_until(&mut world, 3000);
+    assert_eq!(phases(&world), [(0, "link-up")]);
+}
+
+#[test]
+fn t310_starts_after_n310_measurements() {
+    let mut world = world(&SCHEDULE.replace("t310 = \"100 ms\"", "t310 = \"100 ms\"\nn310 = 3\nn311 = 2"));
+    run_until(&mut world, 4000);
+    // Silent at 3.52 s, 3.56 s and 3.6 s, and T310 later.
+    assert_eq!(phases(&world), [(0, "link-up"), (3720, "radio-link-failure")]);
 }

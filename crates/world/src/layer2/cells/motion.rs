@@ -139,6 +139,7 @@ impl Cells {
     pub fn measure(&mut self, host: NodeId, cx: &mut Context) -> Vec<Finding> {
         let Some(measuring) = self.measuring(host) else { return Vec::new() };
         let levels = measuring.signal.levels(cx.now);
+        measuring.meter.locate(measuring.signal.place(cx.now));
         let findings = measuring.meter.sample(cx.now, &levels);
         cx.scheduler.push(cx.now + measuring.period, Event::Measurement { node: host });
         findings

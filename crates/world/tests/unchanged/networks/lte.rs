@@ -51,7 +51,7 @@ impl Case<'_> {
     /// The protocol and its event A3; the period of measurements in milliseconds.
     fn lte_protocol(&mut self) -> u64 {
         let fields = self.table("MobilitySpec", "lte-x2", "mobility", 1.0);
-        let mut a3 = self.table("EventA3", "", "a3", 4.0);
+        let mut a3 = self.table("ReportConfig", "", "a3", 4.0);
         let (filter, trigger, period) = (
             self.dice.one_of(&[0, 0, 4, 8]),
             self.dice.one_of(&[0, 40, 100]),
