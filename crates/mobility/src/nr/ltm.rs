@@ -1,6 +1,7 @@
 //! Parameters of L1/L2-triggered mobility (LTM, TS 38.300 §9.2.3.5).
 
-use crate::{A3, Condition, Event, Events};
+use crate::events::A3;
+use crate::{Condition, Event, Events};
 use roamlab_engine::Duration;
 use roamlab_packet::Addr;
 use schemars::JsonSchema;

@@ -3,6 +3,7 @@
 mod core;
 mod gnodeb;
 mod table;
+mod units;
 
 use super::{Forwarding, Params, Procedure};
 use roamlab_engine::{Bytes, Duration};

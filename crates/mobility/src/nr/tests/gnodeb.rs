@@ -329,7 +329,7 @@ pub fn conditional_source() -> String {
         (
             "handover request 990: conditional",
             NOW,
-            hear(THERE, 990, Kind::HandoverRequest { plan: Plan::Condition }),
+            hear(THERE, 990, Kind::HandoverRequest { plan: Plan::Condition, cell: HERE }),
         ),
         ("release command 990", NOW, hear(AMF, 990, Kind::ContextReleaseCommand)),
         ("retransmission limit", NOW, Input::Trigger(L2Trigger::RetransmissionLimit { host: HOST })),
@@ -376,7 +376,7 @@ pub fn conditional_source_that_forwards_early() -> String {
     ];
     let params = Params { candidate_forwarding: CandidateForwarding::Early, ..conditional() };
     let text = table(&base_station(&params), &states, &inputs);
-    let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Condition }))];
+    let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Condition, cell: HERE }))];
     let states: [Setup<'_, Message>; 1] = [("candidate", &prepared)];
     let status = |discard| hear(THERE, 900, Kind::EarlyStatusTransfer { count: 7, discard });
     let inputs = [("first 7", NOW, status(false)), ("discard 7", NOW, status(true))];
@@ -425,7 +425,7 @@ pub fn dual_source() -> String {
 
 pub fn dual_target() -> String {
     let prepared =
-        [(900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Dual })), (901, Input::Deadline)];
+        [(900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Dual, cell: HERE })), (901, Input::Deadline)];
     let confirmed = and(&prepared, &[(930, arrived()), (945, complete(900))]);
     let states: [Setup<'_, Message>; 2] = [("prepared", &prepared), ("confirmed", &confirmed)];
     let inputs = [
