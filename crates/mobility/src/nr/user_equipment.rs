@@ -40,7 +40,7 @@ crate::transitions! {
     "switching" | "link up" | "the cell is ready, without random access" | "report received, rrc-reconfiguration-complete" | "same";
     "switching" | "packets received" | "layer 2 answers the request for a report" | "rrc-reconfiguration-complete" | "same";
     "switching" | "mac-uplink-grant" | "its message has come, stops T304" | "measure" | "connected";
-    "switching" | "time" | "T304; starts T311" | "leave, search" | "searching";
+    "switching" | "time" | "T304; starts T311" | "leave" | "searching";
     "searching" | "cell found" | "a candidate of MAC, once; starts T304" | "recover bearer, enter" | "syncing";
     "syncing" | "link up" | "random access is done, stops T304" | "report received" | "confirming";
     "confirming" | "time" | "its first message leaves" | "rrc-reconfiguration-complete, measure" | "connected";

@@ -14,7 +14,7 @@ mod switching;
 
 crate::transitions! {
     CentralUnit, "state of a host": None "none", Reached "reached", Preparing "preparing", Switching "switching", Admitting "admitting";
-    "none, reached" | "f1-ul-rrc-message-transfer" | "a request of the host" | "f1-ue-context-setup-request, serve through, ng-path-switch-request, nas-service-request, f1-dl-rrc-message-transfer" | "reached";
+    "any" | "f1-ul-rrc-message-transfer" | "a request of the host" | "f1-ue-context-setup-request, serve through, nas-service-request, f1-dl-rrc-message-transfer" | "reached";
     "reached" | "f1-ul-rrc-message-transfer" | "a report of a cell of another central unit" | "xn-handover-request" | "same";
     "reached" | "f1-ul-rrc-message-transfer" | "a report of a cell of another distributed unit" | "f1-ue-context-setup-request" | "preparing";
     "reached" | "f1-ul-rrc-message-transfer" | "the same, with LTM: a new candidate; one that is prepared" | "f1-ue-context-setup-request, f1-ue-context-modification-request" | "same";
@@ -26,16 +26,17 @@ crate::transitions! {
     "reached, switching" | "f1u-delivery-status" | "" | "skip received" | "same";
     "switching" | "f1u-delivery-status" | "the last one of the source" | "recover bearer" | "same";
     "reached, switching" | "f1-ul-rrc-message-transfer" | "the host is at another distributed unit" | "serve through, skip received, recover bearer, f1-ue-context-release-command, f1-ue-context-setup-request" | "reached";
-    "switching" | "f1-ul-rrc-message-transfer" | "the host continues its connection elsewhere" | "f1-ue-context-setup-request, f1-ue-context-release-command, serve through, start buffering, f1-dl-rrc-message-transfer" | "reached";
+    "preparing, switching, admitting" | "f1-ul-rrc-message-transfer" | "the host continues its connection elsewhere" | "f1-ue-context-setup-request, f1-ue-context-release-command, serve through, start buffering, f1-dl-rrc-message-transfer" | "reached";
     "switching" | "time" | "the host has not come: it stays" | "f1-ue-context-setup-request, f1-ue-context-release-command, serve through, recover bearer" | "reached";
     "reached" | "f1-ue-context-release-request" | "the host has gone; RLC has given a packet up" | "start buffering, f1-dl-rrc-message-transfer" | "same";
-    "none" | "xn-handover-request" | "a context of its cell first" | "f1-ue-context-setup-request" | "admitting";
+    "reached, preparing" | "f1-ue-context-release-request" | "the host has gone, and had no connection" | "f1-ue-context-release-command" | "none";
+    "any" | "xn-handover-request" | "newer, the host is not here: a context of its cell first" | "f1-ue-context-setup-request" | "admitting";
     "admitting" | "f1-ue-context-setup-response" | "of its cell" | "start buffering, serve through" | "reached";
     "admitting" | "time" | "TXnRELOCprep" | "f1-ue-context-release-command" | "none";
     "any" | "ng-initial-context-setup" | "of a present host" | "route, adopt bearer, f1-dl-rrc-message-transfer" | "same";
-    "reached" | "time, ng-ue-context-release-command" | "the base station has no context any more" | "f1-ue-context-release-command" | "none";
+    "reached, preparing, switching" | "time, ng-ue-context-release-command" | "the base station has no context any more" | "f1-ue-context-release-command" | "none";
     "reached" | "xn-handover-request-acknowledge" | "commands the host" | "f1-ue-context-modification-request" | "same";
-    "reached" | "xn-ue-context-release, xn-handover-cancel, gtpu-end-marker" | "the host is elsewhere" | "f1-ue-context-release-command" | "none";
+    "reached, preparing, switching" | "xn-ue-context-release, xn-handover-cancel, gtpu-end-marker" | "the host is elsewhere" | "f1-ue-context-release-command" | "none";
 }
 
 /// NR at a central unit.
@@ -46,8 +47,8 @@ pub struct CentralUnit {
     units: Units,
     params: Params,
     hosts: BTreeMap<Addr, Link>,
-    /// Who asks for what is being done: the answer goes through it.
-    asking: Option<Addr>,
+    /// The host that asks for what is being done, and its distributed unit: the answer goes through that.
+    asking: Option<(Addr, Addr)>,
 }
 
 /// The way to a host.
@@ -152,7 +153,8 @@ impl CentralUnit {
     /// An RRC message goes through the distributed unit that has the host.
     fn send_rrc(&self, host: Addr, message: Message, out: &mut Vec<Action>) {
         let link = self.hosts.get(&host);
-        let Some(unit) = link.map(|link| link.unit).or(self.asking) else { return };
+        let asking = self.asking.filter(|(asking, _)| *asking == host).map(|(_, unit)| unit);
+        let Some(unit) = asking.or(link.map(|link| link.unit)) else { return };
         let kind = match message.kind {
             Kind::Reconfiguration { target, dual } => {
                 let target = link.and_then(|link| link.cell).unwrap_or(target);
@@ -191,7 +193,7 @@ impl CentralUnit {
         if !self.is_unit(unit) {
             return;
         }
-        self.asking = Some(unit);
+        self.asking = Some((host, unit));
         let rrc = match rrc {
             Kind::ReconfigurationComplete { received } if self.is_switched(host, unit, id) => {
                 self.switched(host, unit, (id, received), out);

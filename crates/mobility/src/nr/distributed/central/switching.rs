@@ -135,7 +135,7 @@ impl CentralUnit {
     pub(super) fn is_switched(&self, host: Addr, unit: Addr, id: Identification) -> bool {
         let link = self.hosts.get(&host);
         let other = link.is_some_and(|link| {
-            link.contexts.contains_key(&unit)
+            link.contexts.get(&unit).is_some_and(Option::is_none)
                 && (link.unit != unit || matches!(link.switch, Switch::Switching { .. }))
         });
         other && self.gnodeb.serves(host) && id >= self.gnodeb.newest(host)
