@@ -74,7 +74,7 @@ impl Units {
              bearer = {{ sn_bits = 12, t_reordering = \"100 ms\", discard_timer = \"infinity\" }}\n\
              measurement = {{ offset_db = {offset}, hysteresis_db = 0.0, time_to_trigger = \"0 ms\", filter_coefficient = 0 }}\n\
              timers = {{ {} }}\n{}\n\
-             [radio]\nkind = \"hard\"\nin_flight_at_break = \"lost\"\n[radio.measurement]\nperiod = \"10 ms\"\n",
+             [radio]\nkind = \"hard\"\n[radio.measurement]\nperiod = \"10 ms\"\n",
             self.timers, self.mobility
         );
         let visits: Vec<String> = self
