@@ -17,12 +17,11 @@ crate::transitions! {
     "active" | "retransmission limit" | "" | "f1-ue-context-release-request" | "same";
     "any" | "nas-service-request, rrc-measurement-report, rrc-reestablishment-request, rrc-reestablishment-complete, rrc-ltm-configuration-complete" | "of a present host" | "f1-ul-rrc-message-transfer" | "same";
     "none, active, stopped" | "rrc-reconfiguration-complete" | "of a present host" | "f1-ul-rrc-message-transfer" | "same";
-    "reserved" | "rrc-reconfiguration-complete" | "the host has come: its packets follow" | "f1-ul-rrc-message-transfer, mac-uplink-grant, route" | "active";
-    "expecting" | "rrc-reconfiguration-complete" | "the same" | "f1-ul-rrc-message-transfer, mac-uplink-grant, release, route" | "active";
+    "reserved, expecting" | "rrc-reconfiguration-complete" | "the host has come: its packets follow" | "f1-ul-rrc-message-transfer, mac-uplink-grant, resume bearer, release, route" | "active";
     "any" | "f1-ue-context-setup-request" | "the host is here" | "f1-ue-context-setup-response, end bearer, resume bearer, route" | "active";
     "any" | "f1-ue-context-setup-request" | "it is to come" | "f1-ue-context-setup-response, end bearer, start buffering" | "expecting";
-    "any" | "f1-ue-context-setup-request" | "it may come" | "f1-ue-context-setup-response, end bearer, no route" | "reserved";
-    "reserved" | "f1-cu-du-cell-switch-notification" | "it is to come" | "start buffering" | "expecting";
+    "any" | "f1-ue-context-setup-request" | "it may come" | "f1-ue-context-setup-response, end bearer, start buffering" | "reserved";
+    "reserved" | "f1-cu-du-cell-switch-notification" | "it is to come: what has waited until now is stale" | "end bearer, start buffering" | "expecting";
     "any" | "f1-dl-rrc-message-transfer" | "for the host" | "rrc-setup, rrc-reestablishment, rrc-no-context" | "same";
     "active" | "f1-ue-context-modification-request" | "candidates" | "rrc-ltm-configuration, f1-ue-context-modification-response" | "same";
     "active" | "f1-ue-context-modification-request" | "a command: sends no more" | "rrc-reconfiguration, f1-ue-context-modification-response, freeze bearer, start buffering, report delivery" | "stopped";
@@ -31,7 +30,7 @@ crate::transitions! {
     "active" | "packet" | "what becomes of it is to be reported" | "" | "same";
     "active" | "time" | "a report is due" | "report delivery" | "same";
     "active" | "delivery reported" | "" | "f1u-delivery-status" | "same";
-    "stopped" | "delivery reported" | "the last one" | "f1u-delivery-status, end bearer, no route" | "reserved";
+    "stopped" | "delivery reported" | "the last one" | "f1u-delivery-status, end bearer, start buffering" | "reserved";
     "any" | "f1-ue-context-release-command" | "" | "f1-ue-context-release-complete, end bearer, no route" | "none";
 }
 
@@ -104,9 +103,7 @@ impl DistributedUnit {
                 StateName::Expecting
             }
             Purpose::Candidate => {
-                if known.is_some() {
-                    out.push(Action::ClearRoute { host, from: None });
-                }
+                out.push(Action::StartBuffering { host });
                 StateName::Reserved
             }
         };
@@ -119,17 +116,14 @@ impl DistributedUnit {
         let arrives = matches!(kind, Kind::ReconfigurationComplete { .. });
         self.tell(host, id, Kind::UplinkRrcTransfer { rrc: Box::new(kind) }, out);
         let Some(known) = self.hosts.get_mut(&host).filter(|_| arrives) else { return };
-        let waited = match known.state {
-            StateName::Reserved => false,
-            StateName::Expecting => true,
-            StateName::None | StateName::Active | StateName::Stopped => return,
-        };
+        if !matches!(known.state, StateName::Reserved | StateName::Expecting) {
+            return;
+        }
         (known.state, known.order, known.id) = (StateName::Active, None, id);
         out.push(Message::about(host, id, Kind::UplinkGrant).to(host));
-        if waited {
-            out.push(Action::Release { host, via: Via::Air, mark: None });
-        }
-        out.push(Action::SetRoute { host, from: None, via: Via::Air, watch: true });
+        let release = Action::Release { host, via: Via::Air, mark: None };
+        let to_air = Action::SetRoute { host, from: None, via: Via::Air, watch: true };
+        out.extend([Action::ResumeBearer { host }, release, to_air]);
     }
 
     /// The host is about to leave: what is sent to it later is not sent here.
@@ -199,7 +193,7 @@ impl DistributedUnit {
                 let known = self.hosts.get_mut(&host);
                 if let Some(known) = known.filter(|known| known.state == StateName::Reserved) {
                     (known.state, known.candidates, known.order) = (StateName::Expecting, candidates, None);
-                    out.push(Action::StartBuffering { host });
+                    out.extend([Action::EndBearer { host }, Action::StartBuffering { host }]);
                 }
             }
             Kind::UnitReleaseCommand => {
@@ -247,7 +241,7 @@ impl DistributedUnit {
                 }
                 if last {
                     // The central unit has all packets.
-                    out.extend([Action::EndBearer { host }, Action::ClearRoute { host, from: None }]);
+                    out.extend([Action::EndBearer { host }, Action::StartBuffering { host }]);
                 }
             }
             _ => {}

@@ -43,7 +43,9 @@ impl Network {
     pub fn freeze_bearer(&mut self, node: NodeId, key: HostAtAgent, frozen: bool, cx: &mut Context) -> Done {
         let values = self.asked_bearer(node, key)?;
         self.settle_station(node, key.host, cx);
-        self.radio_bearers.station(node, key.host, (key.slot, values)).frozen = frozen;
+        let end = self.radio_bearers.station(node, key.host, (key.slot, values));
+        // A distributed unit may go on with a host that has not left.
+        (end.frozen, end.ended) = (frozen, end.ended && frozen);
         self.number_line(node, key.host, cx);
         self.watch_station(node, key.host, cx);
         Ok(())
