@@ -6,6 +6,7 @@
 //! and the parts of the host and the core network.
 
 mod bearer;
+mod bearer_params;
 mod conditional;
 mod context;
 mod message;
@@ -17,6 +18,7 @@ mod source;
 mod target;
 
 pub(crate) use bearer::Bearer;
+pub use bearer_params::{BearerParams, BearerTimer, BearerValues, RlcMode};
 pub(crate) use context::{Context, Environment, Resuming, State};
 pub use message::Plan;
 pub(crate) use message::{Action, Message, Out};

@@ -1,6 +1,6 @@
 //! The requests of a protocol when it is installed: its roles at nodes, and capabilities by name.
 
-use crate::bearer_params::BearerValues;
+use crate::cellular::BearerValues;
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_packet::Addr;
 use schemars::JsonSchema;

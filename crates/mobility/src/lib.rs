@@ -6,7 +6,6 @@
 mod agent;
 mod backoff;
 pub mod bcmp;
-mod bearer_params;
 pub mod blocks;
 mod cellular;
 pub mod cellular_ip;
@@ -30,7 +29,7 @@ mod topology;
 mod transitions;
 
 pub use agent::{Action, Agent, Direction, Input, L2Trigger, Via};
-pub use bearer_params::{BearerParams, BearerTimer, BearerValues, RlcMode};
+pub use cellular::{BearerParams, BearerTimer, BearerValues, RlcMode};
 pub use domain::{Domain, is_pattern, matches};
 pub use events::{Condition, Event, Events, Reference, ReferenceCell, ReportConfig};
 pub use identification::Identification;

@@ -356,30 +356,12 @@ impl Agents {
             }
             Action::BreakLaw { problem } => return Err(problem.into()),
             Action::Note { host, phase } => return net.note(host, phase, node, cx).map(|_| ()),
-            request @ (Action::AdoptBearer { .. }
-            | Action::FreezeBearer { .. }
-            | Action::ResumeBearer { .. }
-            | Action::ReportBearer { .. }
-            | Action::ForwardBearer { .. }
-            | Action::ServeThrough { .. }
-            | Action::RecoverBearer { .. }
-            | Action::ReportDelivery { .. }
-            | Action::Reestablish { .. }) => return self.ask_bearer(node, slot, request, net, cx),
-            request @ (Action::Measure { .. }
-            | Action::Search
-            | Action::ReportReceived { .. }
-            | Action::AwaitDrained { .. }
-            | Action::ReportMarking { .. }
-            | Action::Leave
-            | Action::Enter { .. }
-            | Action::EnterToo { .. }
-            | Action::UseUplink { .. }
-            | Action::LeaveCell { .. }) => return self.ask_layer_2(node, slot, request, net, cx),
+            request => return self.ask_layer_2(node, slot, request, net, cx),
         }
         Ok(())
     }
 
-    /// Requests to the layer 2 of a node: measurements, moves, and reports that the agent gets at the same time or later.
+    /// Requests to the layer 2 of a node: measurements, moves, numbered bearers, and reports that the agent gets at the same time or later.
     fn ask_layer_2(
         &mut self,
         node: NodeId,
@@ -412,7 +394,16 @@ impl Agents {
                 let trigger = L2Trigger::MarkingReported { host, state };
                 self.input(node, slot, Input::Trigger(trigger), net, cx);
             }
-            move_ => return self.ask_to_move(node, move_, net, cx),
+            about_bearer @ (Action::AdoptBearer { .. }
+            | Action::FreezeBearer { .. }
+            | Action::ResumeBearer { .. }
+            | Action::ReportBearer { .. }
+            | Action::ForwardBearer { .. }
+            | Action::ServeThrough { .. }
+            | Action::RecoverBearer { .. }
+            | Action::ReportDelivery { .. }
+            | Action::Reestablish { .. }) => return self.ask_bearer(node, slot, about_bearer, net, cx),
+            of_move => return self.ask_to_move(node, of_move, net, cx),
         }
         Ok(())
     }

@@ -25,6 +25,7 @@ _TRACES = ROOT / "crates/world/tests/links/recorded"
 _PROTOCOLS: dict[str, dict[str, Any]] = {
     "mobile-ip": {"beacon_interval": "50 ms"},
     "lte-x2": {"mme": "mme"},
+    "nr": {"amf": "mme"},
     "cellular-ip": {"handoff": "hard"},
     "hawaii": {"scheme": "unf"},
     "mandm": {"trigger": {"by": "source"}},
@@ -55,7 +56,7 @@ def _moving(protocol: str) -> dict[str, Any]:
     cells = {f"bs{n}": {"router": f"ar{n}", "backhaul": backhaul, **air} for n in (1, 2)}
     radio: dict[str, Any] = {"kind": "hard", "gap": "20 ms"}
     mobility = {"kind": protocol, **_PROTOCOLS[protocol]}
-    if protocol == "lte-x2":
+    if protocol in ("lte-x2", "nr"):
         radio = {"kind": "hard", "measurement": {"period": "10 ms"}}
     if protocol in ("cellular-ip", "hawaii", "mandm"):
         mobility["domain"] = {"gateway": "gw"}

@@ -9,6 +9,7 @@ use crate::{Agent, Identification, Wire};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 crate::transitions! {
     Amf, "state of a host": Unknown "unknown", Idle "idle", Required "required", Commanded "commanded", Switching "switching";
@@ -37,8 +38,8 @@ crate::transitions! {
 #[derive(Clone, Debug)]
 pub struct Amf {
     smf: Addr,
-    params: Params,
-    rules: Rules,
+    params: Arc<Params>,
+    rules: Box<Rules>,
     paths: PathSwitching,
     handovers: BTreeMap<Addr, Handover>,
     /// Sources that are released then.
@@ -56,11 +57,11 @@ struct Handover {
 
 impl Amf {
     /// A function that knows no host.
-    pub fn new(smf: Addr, params: &Params) -> Amf {
+    pub fn new(smf: Addr, params: &Arc<Params>) -> Amf {
         Amf {
             smf,
-            params: params.clone(),
-            rules: params.rules(None),
+            params: Arc::clone(params),
+            rules: Box::new(params.rules(None)),
             paths: PathSwitching::new(smf),
             handovers: BTreeMap::new(),
             releases: Vec::new(),

@@ -5,28 +5,106 @@
 //! older handover are ignored.
 
 use super::outbox::Outbox;
-use super::{Action, ForwardFrom, Input, Kind, Message, Params, Phase, Procedure};
+use super::{Action, Input, Kind, Message, Params, Phase, Procedure};
 use crate::cellular::{self, Bearer, Context, Environment, Plan, Rules, State};
 use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger, Wire};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, Counts, Received};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 mod central;
 mod copies;
 mod reestablishment;
-mod table;
+mod steps;
+mod target;
 
-pub use table::StateName;
+crate::transitions! {
+    GNodeB, "state of a host": None "none", Serving "serving", Preparing "preparing", Executing "executing", Dual "dual", Conditional "conditional", Prepared "prepared", Leaving "leaving", Retrieving "retrieving";
+    "any" | "host arrived" | "" | "" | "same";
+    "any" | "host gone" | "layer 2 repeats what is not confirmed: nothing is noticed" | "" | "same";
+    "any" | "nas-service-request" | "of a present host, for the AMF" | "nas-service-request" | "same";
+    "any" | "ng-initial-context-setup" | "newer, the host is present" | "no route, end bearer, route, adopt bearer, rrc-setup, rrc-measurement-configuration" | "serving";
+    "serving" | "rrc-measurement-report" | "" | "xn-handover-request, ng-handover-required" | "preparing";
+    "serving" | "rrc-measurement-report" | "handovers are conditional" | "xn-handover-request" | "conditional";
+    "conditional" | "rrc-measurement-report" | "of a further target; of a prepared one" | "xn-handover-request, rrc-conditional-reconfiguration" | "same";
+    "none" | "rrc-measurement-report, rrc-reestablishment-complete" | "of a present host" | "rrc-no-context" | "same";
+    "preparing" | "xn-handover-request-acknowledge, ng-handover-command" | "of its target; at once" | "rrc-reconfiguration, freeze bearer, report bearer, start buffering, release into tunnel, route to buffer, route to reorder queue" | "executing";
+    "preparing" | "xn-handover-request-acknowledge" | "the command waits" | "" | "same";
+    "preparing" | "time" | "the command goes on the air" | "rrc-reconfiguration, freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
+    "executing" | "time" | "the same, the target has acknowledged before" | "rrc-reconfiguration" | "same";
+    "conditional" | "xn-handover-request-acknowledge" | "" | "rrc-conditional-reconfiguration" | "same";
+    "preparing" | "xn-handover-request-acknowledge" | "hosts stay until they are at the target" | "rrc-reconfiguration, report bearer" | "dual";
+    "dual, conditional" | "bearer reported" | "copies go to who is prepared" | "xn-early-status-transfer, forward bearer" | "same";
+    "conditional" | "rrc-conditional-reconfiguration-complete" | "with early forwarding" | "report bearer" | "same";
+    "conditional" | "time" | "candidates learn what need not be sent" | "report bearer" | "same";
+    "prepared" | "xn-early-status-transfer" | "of packets that need not be sent" | "skip received" | "same";
+    "dual" | "xn-handover-success" | "of its target" | "freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
+    "dual, conditional" | "xn-ue-context-release" | "the success was lost" | "freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
+    "executing" | "bearer reported" | "behind a lost success" | "xn-sn-status-transfer" | "leaving";
+    "dual" | "rrc-failure-information, time" | "the target was not reached" | "xn-handover-cancel, forward bearer" | "serving";
+    "serving" | "xn-sn-status-transfer" | "of a host that is still at its source" | "adopt bearer, rrc-source-release" | "same";
+    "executing" | "bearer reported" | "" | "xn-sn-status-transfer, ng-uplink-ran-status-transfer" | "same";
+    "preparing" | "xn-handover-preparation-failure, ng-handover-preparation-failure" | "of its target" | "" | "serving";
+    "conditional" | "xn-handover-preparation-failure" | "another candidate is left; none is left" | "" | "conditional, serving";
+    "preparing" | "time" | "TXnRELOCprep, TNGRELOCprep" | "xn-handover-cancel, ng-handover-cancel" | "serving";
+    "conditional" | "xn-handover-success" | "the host has gone; cancels the others" | "xn-handover-cancel, freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
+    "conditional" | "time" | "the candidates' time is over, or the host is long gone: cancels all" | "xn-handover-cancel, rrc-conditional-reconfiguration" | "serving";
+    "executing" | "time" | "TXnRELOCoverall, the host is present: takes it back" | "xn-handover-cancel, ng-handover-cancel, gtpu-end-marker, resume bearer, release, route, route to reorder queue" | "serving";
+    "executing" | "time" | "TXnRELOCoverall, the host has gone" | "ng-ue-context-release-request" | "leaving";
+    "serving, preparing, executing" | "xn-ue-context-release" | "not older, the host has gone" | "start buffering, release into tunnel, route to buffer" | "leaving";
+    "executing" | "xn-ue-context-release" | "the same, the end marker has passed, or nothing is forwarded" | "no route, end bearer" | "none";
+    "executing" | "ng-ue-context-release-command" | "of its handover: forwards what still comes" | "ng-ue-context-release-complete" | "leaving";
+    "serving, executing, leaving" | "ng-ue-context-release-command" | "not older, the host has gone" | "no route, end bearer, ng-ue-context-release-complete" | "none";
+    "prepared" | "ng-ue-context-release-command" | "not older" | "no route, end bearer, ng-ue-context-release-complete" | "none";
+    "preparing, conditional, dual" | "ng-ue-context-release-command" | "newer, the host has gone" | "no route, end bearer, ng-ue-context-release-complete" | "none";
+    "any" | "ng-ue-context-release-command" | "of another handover, or the host is present" | "ng-ue-context-release-complete" | "same";
+    "any" | "xn-handover-request, ng-handover-request" | "newer, admitted; at once" | "gtpu-end-marker, no route, end bearer, start buffering, route to buffer, route to reorder queue, xn-handover-request-acknowledge" | "prepared";
+    "any" | "xn-handover-request, ng-handover-request" | "newer, not admitted" | "xn-handover-preparation-failure, ng-handover-failure" | "same";
+    "prepared" | "time" | "admitted" | "xn-handover-request-acknowledge, ng-handover-request-acknowledge" | "same";
+    "serving, prepared" | "xn-sn-status-transfer, ng-downlink-ran-status-transfer" | "of the handover, the first one" | "adopt bearer" | "same";
+    "prepared" | "rrc-reconfiguration-complete" | "of the handover; success if it is conditional" | "skip received, release, route, route to reorder queue, ng-path-switch-request, ng-handover-notify, xn-handover-success" | "serving";
+    "serving" | "rrc-reconfiguration-complete" | "of a host whose connection continues here" | "skip received, release, route, route to reorder queue" | "same";
+    "serving" | "time" | "no numbers have come: the bearer begins anew" | "end bearer, route to buffer, route, adopt bearer, rrc-full-configuration" | "same";
+    "any" | "rrc-reconfiguration-complete" | "of a present host, of no handover" | "rrc-no-context" | "same";
+    "prepared" | "xn-handover-cancel" | "of its source: returns its packets" | "release into tunnel, route to buffer, route to reorder queue" | "leaving";
+    "prepared" | "xn-handover-cancel" | "of its source, of copies or without forwarding" | "skip received, no route, end bearer" | "none";
+    "prepared, leaving" | "time" | "joining timer; forwarding hold" | "no route, end bearer, rrc-no-context" | "none";
+    "serving" | "time" | "the host is long gone" | "no route, end bearer, ng-ue-context-release-request" | "none";
+    "any" | "gtpu-end-marker" | "continues to the target behind what was forwarded; of the source: direct packets follow" | "gtpu-end-marker, no route, release reorder queue, route, route to buffer" | "same";
+    "leaving" | "gtpu-end-marker" | "the same, the last" | "gtpu-end-marker, no route, end bearer" | "none, retrieving";
+    "any" | "packet" | "the first direct one: the guard begins" | "route, route to buffer, route to reorder queue" | "same";
+    "any" | "time" | "guard over" | "no route, release reorder queue, route, route to buffer, gtpu-end-marker" | "same";
+    "any" | "ng-path-switch-request-acknowledge" | "to the source" | "xn-ue-context-release" | "same";
+    "any" | "ng-path-switch-request-failure" | "the host is present" | "ng-path-switch-request" | "same";
+    "serving, conditional, preparing, dual" | "retransmission limit" | "what follows waits" | "start buffering, route to buffer, rrc-no-context" | "same";
+    "serving" | "rrc-reestablishment-request" | "of a present host that it has" | "start buffering, route to buffer, rrc-reestablishment" | "same";
+    "preparing, executing, conditional, dual" | "rrc-reestablishment-request" | "the same: takes it back" | "xn-handover-cancel, ng-handover-cancel, resume bearer, gtpu-end-marker, forward bearer, start buffering, route to buffer, route to reorder queue, rrc-reestablishment" | "serving";
+    "prepared" | "rrc-reestablishment-request" | "of a host that is expected" | "rrc-reestablishment" | "same";
+    "none" | "rrc-reestablishment-request" | "of a present host that another base station has" | "xn-retrieve-ue-context-request" | "retrieving";
+    "leaving, executing, retrieving" | "rrc-reestablishment-request" | "the same" | "xn-retrieve-ue-context-request" | "same";
+    "any" | "rrc-reestablishment-request" | "of a present host that nobody has" | "rrc-fallback-setup" | "same";
+    "retrieving, executing, leaving" | "xn-retrieve-ue-context-response" | "of the last request" | "end bearer, gtpu-end-marker, start buffering, route to buffer, route to reorder queue, rrc-reestablishment, xn-u-address-indication" | "prepared";
+    "retrieving" | "xn-retrieve-ue-context-response" | "of the last request, the host has gone" | "" | "none";
+    "retrieving" | "xn-retrieve-ue-context-failure" | "of the last request" | "rrc-fallback-setup" | "none";
+    "leaving, executing" | "xn-retrieve-ue-context-failure" | "of the last request" | "rrc-fallback-setup" | "same";
+    "retrieving" | "time" | "T301" | "" | "none";
+    "serving" | "xn-retrieve-ue-context-request" | "of a host that has gone" | "xn-retrieve-ue-context-response" | "same";
+    "preparing, executing, conditional, dual" | "xn-retrieve-ue-context-request" | "the same: what was prepared is off" | "xn-handover-cancel, resume bearer, gtpu-end-marker, forward bearer, start buffering, route to buffer, xn-retrieve-ue-context-response" | "serving";
+    "any" | "xn-retrieve-ue-context-request" | "of a host that it does not have" | "xn-retrieve-ue-context-failure" | "same";
+    "serving" | "xn-u-address-indication" | "of who has got the context" | "freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
+    "prepared" | "rrc-reestablishment-complete" | "of the last request" | "ng-path-switch-request, xn-handover-success, rrc-resume-reconfiguration" | "serving";
+    "serving" | "rrc-reestablishment-complete" | "of the last request" | "rrc-resume-reconfiguration" | "same";
+}
 
 /// NR at a base station.
 #[derive(Clone, Debug)]
 pub struct GNodeB {
     address: Addr,
     amf: Addr,
-    params: Params,
-    rules: Rules,
+    params: Arc<Params>,
+    rules: Box<Rules>,
     /// Hosts that layer 2 has here.
     present: BTreeSet<Addr>,
     hosts: BTreeMap<Addr, Host>,
@@ -150,12 +228,12 @@ impl Host {
 
 impl GNodeB {
     /// A base station without hosts. `relay`: the node through which packets are forwarded.
-    pub fn new(address: Addr, (amf, relay): (Addr, Option<Addr>), params: &Params) -> GNodeB {
+    pub fn new(address: Addr, (amf, relay): (Addr, Option<Addr>), params: &Arc<Params>) -> GNodeB {
         GNodeB {
             address,
             amf,
-            params: params.clone(),
-            rules: params.rules(relay),
+            params: Arc::clone(params),
+            rules: Box::new(params.rules(relay)),
             present: BTreeSet::new(),
             hosts: BTreeMap::new(),
             retrievals: BTreeMap::new(),
@@ -258,100 +336,6 @@ impl GNodeB {
         }
     }
 
-    /// `asks` gets the answer: the source, or the AMF.
-    fn handover_requested(
-        &mut self,
-        (host, id): (Addr, Identification),
-        (source, asks): (Addr, Addr),
-        plan: Plan,
-        now: Time,
-        out: &mut Vec<Action>,
-    ) {
-        let known = self.hosts.get(&host).map(|known| &known.context);
-        if known.is_some_and(|known| id <= known.id) {
-            return;
-        }
-        let others = self.hosts.iter().filter(|&(&other, known)| other != host && known.context.is_active());
-        let full = self.params.admission_limit.is_some_and(|limit| others.count() >= limit as usize);
-        // A source that still forwards has one context of the host: it cannot be a candidate too.
-        let forwards = plan == Plan::Condition
-            && known.is_some_and(|known| known.has_handed_over() || known.awaits_success());
-        if full || forwards || self.present.contains(&host) {
-            let kind = if self.by_core() { Kind::HandoverFailure } else { Kind::HandoverPreparationFailure };
-            return self.send(host, (asks, id), kind, out);
-        }
-        self.retrievals.remove(&host);
-        let mut sender = self.outbox(out);
-        let context = Context::expecting((host, id), known, (source, plan), now, (&self.rules, &mut sender));
-        let due = Some((now + self.params.admission, Due::Admit));
-        let dual = plan == Plan::Dual;
-        self.hosts.insert(host, Host { due, dual, ..Host::new(context) });
-        self.begin_numbers(host, now, out);
-        self.on_timer(now, out);
-    }
-
-    /// The numbers of a bearer that do not continue begin here.
-    fn begin_numbers(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
-        if !self.rules.continues {
-            self.with(host, now, out, |known, env| {
-                known.adopt(Counts::default(), env);
-                true
-            });
-        }
-    }
-
-    /// The numbers of a host's bearer have come. A host that is still at its source may leave it.
-    fn numbers_known(
-        &mut self,
-        (host, id): (Addr, Identification),
-        counts: Counts,
-        now: Time,
-        out: &mut Vec<Action>,
-    ) {
-        let mut leaves_source = false;
-        self.with(host, now, out, |known, env| {
-            if id == known.origin && !known.numbered {
-                known.adopt(counts, env);
-                leaves_source = env.present && std::mem::take(&mut known.dual);
-                if matches!(known.context.state, State::Executing { .. }) {
-                    // The next target waits for them already.
-                    env.out.push(cellular::Action::FreezeBearer { host });
-                    env.out.push(cellular::Action::ReportBearer { host });
-                }
-            }
-            true
-        });
-        if leaves_source {
-            self.send(host, (host, id), Kind::SourceRelease, out);
-        }
-    }
-
-    /// The host is here, or its bearers continue here.
-    fn completed(
-        &mut self,
-        (host, id): (Addr, Identification),
-        received: Option<&Received>,
-        now: Time,
-        out: &mut Vec<Action>,
-    ) {
-        let mut is_known = false;
-        self.with(host, now, out, |known, env| {
-            let resumes = |resuming: &mut Resuming| resuming.id == id && resuming.reconfigured;
-            is_known = id == known.context.id || known.resuming.is_some_and(|resuming| resuming.id == id);
-            if known.resuming.take_if(resumes).is_some() {
-                env.note(cellular::Phase::HandoverConfirmed);
-                known.attach(received, env);
-            } else if id == known.context.id && matches!(known.context.state, State::Prepared { .. }) {
-                known.attach(received, env);
-                known.context.confirmed(env);
-            }
-            true
-        });
-        if !is_known {
-            self.send(host, (host, id), Kind::NoContext, out);
-        }
-    }
-
     /// The AMF has the host elsewhere, or nowhere.
     fn release_commanded(&mut self, (host, id): (Addr, Identification), now: Time, out: &mut Vec<Action>) {
         self.with(host, now, out, |known, env| {
@@ -449,94 +433,6 @@ impl GNodeB {
                 }
                 _ => {}
             }
-        }
-    }
-
-    /// The time of the next step of a handover has come.
-    fn next_step(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
-        let Some(known) = self.hosts.get_mut(&host) else { return };
-        let Some((_, due)) = known.due.take_if(|(at, _)| *at <= now) else { return };
-        let id = known.context.id;
-        match due {
-            Due::Admit => {
-                let State::Prepared { source, .. } = known.context.state else { return };
-                let (to, kind) = match self.by_core() {
-                    true => (self.amf, Kind::NgHandoverRequestAcknowledge),
-                    false => (source, Kind::HandoverRequestAcknowledge),
-                };
-                self.send(host, (to, id), kind, out);
-            }
-            Due::Ready(target) => {
-                self.with(host, now, out, |known, env| {
-                    known.context.target_is_ready(target, env);
-                    true
-                });
-            }
-            Due::Command(target) => {
-                let dual = self.params.daps;
-                self.send(host, (host, id), Kind::Reconfiguration { target, dual }, out);
-            }
-        }
-    }
-
-    /// The numbers of a host's bearer have not come: it begins anew.
-    fn begin_anew(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
-        let Some(known) = self.hosts.get_mut(&host) else { return };
-        if known.numbers_by.take_if(|at| *at <= now).is_none() {
-            return;
-        }
-        known.numbered = true;
-        let id = known.context.id;
-        let leaves_source = std::mem::take(&mut known.dual);
-        let by_core = self.params.procedure == Procedure::N2;
-        let mut sender = Outbox { out, amf: self.amf, by_core, dual: self.params.daps };
-        known.context.bearer.begin_anew(&mut sender);
-        out.push(Action::AdoptBearer { host, counts: Counts::default() });
-        out.push(Action::Note { host, phase: Phase::FullyConfigured });
-        self.send(host, (host, id), Kind::FullConfiguration, out);
-        if leaves_source {
-            self.send(host, (host, id), Kind::SourceRelease, out);
-        }
-    }
-
-    /// The target has acknowledged.
-    fn target_is_ready(
-        &mut self,
-        host: Addr,
-        (target, id): (Addr, Identification),
-        now: Time,
-        out: &mut Vec<Action>,
-    ) {
-        let (delay, from) = (self.params.command_delay, self.params.forward_from);
-        let conditional = self.params.conditional.is_some();
-        let mut command_later = false;
-        self.with(host, now, out, |known, env| {
-            let prepares = matches!(known.context.state, State::Preparing { target: expected, .. } if expected == target);
-            if id != known.context.id || !(prepares || conditional) {
-                return true;
-            }
-            if !conditional && delay > roamlab_engine::Duration::ZERO {
-                match from {
-                    ForwardFrom::Command => {
-                        known.due = Some((now + delay, Due::Ready(target)));
-                        if let State::Preparing { until, .. } = &mut known.context.state {
-                            *until = now + delay + env.rules.timers.reloc_prep;
-                        }
-                        return true;
-                    }
-                    ForwardFrom::Acknowledge => {
-                        known.due = Some((now + delay, Due::Command(target)));
-                        command_later = true;
-                    }
-                }
-            }
-            known.marked = false;
-            known.context.target_is_ready(target, env);
-            true
-        });
-        if command_later {
-            let is_command = |action: &Action| matches!(action, Action::Send { message, .. } if matches!(message.kind, Kind::Reconfiguration { .. }));
-            out.retain(|action| !is_command(action));
         }
     }
 }

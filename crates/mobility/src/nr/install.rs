@@ -3,6 +3,7 @@
 use super::{Amf, Forwarding, GNodeB, Kind, Nr, Params, Phase, Smf, Upf, UserEquipment};
 use crate::{Buffering, Installation, Keeps, Protocol, Refusal, Topology};
 use roamlab_engine::{Bytes, Duration, Rng};
+use std::sync::Arc;
 
 impl Protocol for Params {
     crate::protocol!(Nr, "NR", "{ kind = \"nr\", procedure = \"xn\" }");
@@ -35,26 +36,27 @@ impl Protocol for Params {
 
     fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<Nr> {
         let mut installed = Installation::empty();
+        let params = &Arc::new(self.clone());
         // The check ensures that all hosts have the same home.
         let Some(host) = topology.hosts.first() else { return installed };
         let upf = topology.address(&host.home);
         let node = |name: &Option<String>| name.as_ref().map_or(upf, |name| topology.address(name));
         let (amf, smf) = (node(&self.amf), node(&self.smf));
-        installed.place(upf, Upf::new(self));
-        installed.place(smf, Smf::new(upf, stream("nr/path-switch"), self));
-        installed.place(amf, Amf::new(smf, self));
+        installed.place(upf, Upf::new(params));
+        installed.place(smf, Smf::new(upf, stream("nr/path-switch"), params));
+        installed.place(amf, Amf::new(smf, params));
         let relay = (self.forwarding == Forwarding::Indirect).then_some(upf);
         if !self.central_units.is_empty() {
-            self.place_units(amf, topology, &mut installed);
+            params.place_units(amf, topology, &mut installed);
         }
         for cell in topology.cells.iter().filter(|_| self.central_units.is_empty()) {
             let at = topology.address(&cell.name);
             let buffers = Buffering::plain(self.buffer_limit, Keeps::Unacknowledged);
-            installed.place_with(at, GNodeB::new(at, (amf, relay), self), Some(buffers));
+            installed.place_with(at, GNodeB::new(at, (amf, relay), params), Some(buffers));
         }
         for host in &topology.hosts {
             let address = topology.address(&host.name);
-            installed.place(address, UserEquipment::new(address, self));
+            installed.place(address, UserEquipment::new(address, params));
         }
         installed.tunnel_overhead = Some(self.tunnel_overhead);
         installed.forwarding_overhead = Some(self.forwarding_overhead());

@@ -2,9 +2,8 @@
 
 use super::ltm::Ltm;
 use super::timers::{Timers, Times};
-use crate::bearer_params::RlcMode;
 use crate::cellular::{self, Cancelled, Conditional, OrderWait, PathSwitch, Rules};
-use crate::{BearerParams, Domain, ReportConfig};
+use crate::{BearerParams, Domain, ReportConfig, RlcMode};
 use roamlab_engine::{Bytes, Duration, DurationLaw, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,7 +59,7 @@ pub struct Params {
     /// value, 100 ms to 500 ms. Default 100 ms.
     pub guard: Duration,
     /// The radio bearer of each host.
-    pub bearer: BearerParams,
+    pub bearer: Box<BearerParams>,
     /// Time that the session management function takes to switch a path, in addition to the messages. Default 0 s.
     pub path_switch: DurationLaw,
     /// From the notice of a handover over N2 until the AMF releases the source, and the indirect tunnel ends; 300 ms in
@@ -100,9 +99,9 @@ pub struct Params {
     /// Xn alone. Default false.
     pub daps: bool,
     /// Timers of the standards and of implementations.
-    pub timers: Timers,
+    pub timers: Box<Timers>,
     /// Times that the host takes.
-    pub times: Times,
+    pub times: Box<Times>,
     /// Values that the standard cannot signal are accepted. Default false.
     pub nonstandard: bool,
 }
@@ -206,7 +205,7 @@ impl Default for Params {
             admission_limit: None,
             end_markers: 1,
             guard: Duration::from_millis(100),
-            bearer: BearerParams::default(),
+            bearer: Box::default(),
             path_switch: DurationLaw::default(),
             release_after: Duration::from_millis(300),
             sctp: Sctp::Rfc,
@@ -227,8 +226,8 @@ impl Default for Params {
             early_status_interval: Duration::from_millis(100),
             attempt_candidate: false,
             daps: false,
-            timers: Timers::default(),
-            times: Times::default(),
+            timers: Box::default(),
+            times: Box::default(),
             nonstandard: false,
         }
     }

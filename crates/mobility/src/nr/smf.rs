@@ -6,6 +6,7 @@ use crate::{Agent, Identification, Wire};
 use roamlab_engine::{Duration, Rng, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 crate::transitions! {
     Smf, "state of a host": Unknown "unknown", Idle "idle", Modifying "modifying";
@@ -20,7 +21,7 @@ crate::transitions! {
 #[derive(Clone, Debug)]
 pub struct Smf {
     upf: Addr,
-    params: Params,
+    params: Arc<Params>,
     /// The times that path switches take.
     draws: Rng,
     hosts: BTreeMap<Addr, Session>,
@@ -48,8 +49,8 @@ struct Change {
 
 impl Smf {
     /// A function that knows no host, with the random stream of its times.
-    pub fn new(upf: Addr, draws: Rng, params: &Params) -> Smf {
-        Smf { upf, params: params.clone(), draws, hosts: BTreeMap::new() }
+    pub fn new(upf: Addr, draws: Rng, params: &Arc<Params>) -> Smf {
+        Smf { upf, params: Arc::clone(params), draws, hosts: BTreeMap::new() }
     }
 
     fn update(

@@ -47,6 +47,7 @@ fn the_defaults_are_those_of_their_sources() {
     assert_eq!(params.timers.overall(), Duration::from_secs(7));
     assert_eq!(params.timers.of_blocks().joining, Duration::from_secs(3));
     assert_eq!(params.forwarding_overhead(), Bytes(48));
-    let short = Params { bearer: crate::BearerParams { sn_bits: 12, ..params.bearer.clone() }, ..params };
+    let bearer = Box::new(crate::BearerParams { sn_bits: 12, ..Default::default() });
+    let short = Params { bearer, ..params };
     assert_eq!(short.forwarding_overhead(), Bytes(44));
 }

@@ -8,6 +8,7 @@ use crate::{Agent, Identification, Via, Wire};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 crate::transitions! {
     Upf, "state of a host": Unknown "unknown", Bound "bound";
@@ -21,15 +22,15 @@ crate::transitions! {
 #[derive(Clone, Debug)]
 pub struct Upf {
     paths: Paths,
-    params: Params,
+    params: Arc<Params>,
     /// Targets by host and source, for which packets are forwarded.
     relays: BTreeMap<(Addr, Addr), Addr>,
 }
 
 impl Upf {
     /// A function that knows no host.
-    pub fn new(params: &Params) -> Upf {
-        Upf { paths: Paths::new(params.end_markers), params: params.clone(), relays: BTreeMap::new() }
+    pub fn new(params: &Arc<Params>) -> Upf {
+        Upf { paths: Paths::new(params.end_markers), params: Arc::clone(params), relays: BTreeMap::new() }
     }
 
     /// A session changes; true if it has.
@@ -73,9 +74,9 @@ impl Agent for Upf {
         let Input::Message { from, message: Message { host: Some(host), id, kind } } = input else { return };
         match kind {
             Kind::ModificationRequest { step } => {
-                if self.modify(host, id, step, out) {
-                    out.push(Message::about(host, id, Kind::ModificationResponse { step }).to(from));
-                }
+                let answer = Message::about(host, id, Kind::ModificationResponse { step });
+                let changed = self.modify(host, id, step, out);
+                out.extend(changed.then(|| answer.to(from)));
             }
             Kind::EndMarker { .. } => {
                 if let Some(&target) = self.relays.get(&(host, from)) {

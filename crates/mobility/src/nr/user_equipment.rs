@@ -10,6 +10,7 @@ use crate::transitions::Role;
 use crate::{Agent, Condition, Identification, L2Trigger, Wire};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, Received};
+use std::sync::Arc;
 
 mod failure;
 mod ltm;
@@ -71,7 +72,7 @@ crate::transitions! {
 #[derive(Clone, Debug)]
 pub struct UserEquipment {
     address: Addr,
-    params: Params,
+    params: Arc<Params>,
     state: State,
     /// Of the newest handover or connection.
     id: Identification,
@@ -176,10 +177,10 @@ const EXECUTE: &str = "execute";
 
 impl UserEquipment {
     /// A user equipment without a link.
-    pub fn new(address: Addr, params: &Params) -> UserEquipment {
+    pub fn new(address: Addr, params: &Arc<Params>) -> UserEquipment {
         UserEquipment {
             address,
-            params: params.clone(),
+            params: Arc::clone(params),
             state: State::Idle { retry: None },
             id: Identification(0),
             previous: address,

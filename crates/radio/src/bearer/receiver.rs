@@ -138,6 +138,11 @@ impl<T> Receiver<T> {
         self.deliv
     }
 
+    /// True if the receiver no longer waits for a packet that has not come. Its status reports count it as received.
+    pub fn has_given_up(&self, count: u32) -> bool {
+        self.given_up.contains(&count)
+    }
+
     /// How often t-Reordering has expired.
     pub fn expiries(&self) -> u64 {
         self.expiries

@@ -126,9 +126,15 @@ const ABSENT: &[Absent] = &[
         section: "mobility-protocols",
     },
     Absent {
-        words: &["nr", "nr-xn", "5g-nr", "5g", "xn", "n2", "s1", "lte", "lte-s1", "gtp"],
+        words: &["nr-xn", "5g-nr", "5g", "5gnr", "xn", "n2"],
+        nearest: "nr",
+        how: "NR over Xn; `procedure = \"n2\"` is over N2. Slices have no substitute",
+        section: "mobility-protocols",
+    },
+    Absent {
+        words: &["s1", "lte", "lte-s1", "gtp"],
         nearest: "lte-x2",
-        how: "LTE over X2: the messages of Xn have the same order. `conditional` is conditional handover; DAPS and slices have no substitute",
+        how: "LTE over X2, whose data forwarding is that of S1 without an indirect tunnel",
         section: "mobility-protocols",
     },
     Absent {

@@ -5,20 +5,20 @@
 //! it, has an end of its own.
 
 use crate::context::Context;
-use crate::event::Event;
 use crate::ids::AgentIndex;
 use roamlab_engine::Time;
 use roamlab_mobility::BearerValues;
 use roamlab_packet::{Addr, PacketId, Waiting};
-use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, NodeId};
 use std::collections::{BTreeMap, VecDeque};
 
+mod alarm;
 mod ends;
 mod sending;
 
+pub use alarm::{Alarm, Causes};
 pub use ends::{Arrived, HostEnd, Line, StationEnd};
-pub use sending::{Sdu, Sending, State};
+pub use sending::{Copy, Sdu, Sending, State};
 
 /// A packet that a receiver delivers.
 #[derive(Clone, Debug)]
@@ -113,40 +113,5 @@ impl RadioBearers {
         let (first, last) = ((addr, NodeId(0)), (addr, NodeId(u32::MAX)));
         self.hosts.get(&host).is_some_and(|end| end.waiting().any(is_it))
             || self.stations.range(first..=last).any(|(_, end)| end.waiting().any(is_it))
-    }
-}
-
-/// When an end is looked at next.
-#[derive(Copy, Clone, Default, Debug)]
-pub struct Alarm(Option<Time>);
-
-impl Alarm {
-    /// Sets it, if it is to be earlier.
-    pub fn set(&mut self, due: Option<Time>, (node, host): (NodeId, NodeId), cx: &mut Context) {
-        let Some(due) = due.map(|due| due.max(cx.now)) else { return };
-        if self.0.is_none_or(|pending| due < pending) {
-            self.0 = Some(due);
-            cx.scheduler.push(due, Event::Bearer { node, host, last: false });
-        }
-    }
-
-    /// It may have rung.
-    pub fn ring(&mut self, now: Time) {
-        self.0 = self.0.filter(|pending| *pending > now);
-    }
-}
-
-/// The rows of the causes that an end's packets are put down to.
-#[derive(Copy, Clone, Debug)]
-pub struct Causes {
-    /// The last loss of a packet of the bearer, before t-Reordering.
-    pub gap: CauseId,
-    /// The last expiry of t-Reordering.
-    pub expiry: CauseId,
-}
-
-impl Default for Causes {
-    fn default() -> Self {
-        Causes { gap: CauseId::NONE, expiry: CauseId::NONE }
     }
 }

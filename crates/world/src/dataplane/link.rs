@@ -23,8 +23,6 @@ use roamlab_record::ids::{LinkId, NodeId};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
-use apart::Apart;
-
 mod apart;
 mod in_flight;
 mod medium;
@@ -50,6 +48,13 @@ pub struct InFlight {
     insertion: u64,
     /// The packet.
     pub packet: Waiting,
+}
+
+/// Signalling with grants of its own, on its way.
+#[derive(Clone, Debug)]
+struct Apart {
+    arrival: Time,
+    flying: InFlight,
 }
 
 /// The sending end of a link whose medium it shares with others.
@@ -114,6 +119,8 @@ mod flag {
     pub(super) const SLOW: u8 = QUEUE | FORCED | PRIORITY | TRACE | STATION;
     /// It lists the packets in flight: they may be removed, or its delay may change.
     pub(super) const TRACKED: u8 = 1 << 5;
+    /// Signalling has grants of its own: it takes no time of the link.
+    pub(super) const APART: u8 = 1 << 6;
 }
 
 /// The state of a link's transmitter.

@@ -265,6 +265,7 @@ impl Network {
         if cx.is_tracing() {
             self.links.trace();
         }
+        self.separate_signalling();
         for (node, id) in self.nodes.iter_mut().zip((0..).map(NodeId)) {
             node.inspects_packets = node.watches_uplink || cx.is_tracing();
             node.treats_received = node.watches_uplink || node.clears_code_point || node.numbers;
@@ -276,6 +277,22 @@ impl Network {
             if let Some(home) = self.routes.home(self.nodes[node].addr) {
                 self.routes.mark_special(home);
             }
+        }
+    }
+
+    /// Signalling over the air of a domain's base stations and hosts has grants of its own, if the domain wants that.
+    fn separate_signalling(&mut self) {
+        let Network { domains, nodes, cells, links, .. } = self;
+        for domain in domains.iter() {
+            if !domain.bearers.is_some_and(|bearers| bearers.separate_signalling) {
+                continue;
+            }
+            let stations =
+                domain.base_stations.iter().filter_map(|station| nodes[nodes.at(*station)?].serves);
+            let airs: Vec<LinkId> = stations.map(|cell| cells.air(cell)).collect();
+            let hosts = domain.hosts.iter().filter_map(|host| nodes.at(*host));
+            let uplinks = hosts.flat_map(|host| cells.uplinks(host));
+            airs.into_iter().chain(uplinks).for_each(|link| links.separate_signalling(link));
         }
     }
 
@@ -432,7 +449,7 @@ impl Network {
             node.buffers.clear();
             node.agents[0].discard = values.discard_timer;
             if serves || addr.is_mobile() {
-                (node.numbers, node.separates_signalling) = (true, values.separate_signalling);
+                node.numbers = true;
             }
             if addr.is_mobile() {
                 self.cells.number(id);

@@ -55,8 +55,6 @@ pub struct Node {
     pub clears_code_point: bool,
     /// It is a base station, or a host, of numbered radio bearers.
     pub numbers: bool,
-    /// Its signalling over the air takes no time of the link and does not wait behind data.
-    pub separates_signalling: bool,
     /// (Distributed unit) where its numbered bearers end: its central unit.
     pub central: Option<Addr>,
     /// It is a central unit.
@@ -87,7 +85,6 @@ impl Node {
             inspects_packets: false,
             clears_code_point: false,
             numbers: false,
-            separates_signalling: false,
             central: None,
             is_central: false,
             treats_received: false,

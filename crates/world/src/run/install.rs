@@ -101,9 +101,7 @@ pub fn install(
                 buffering.as_ref().is_some_and(|buffering| buffering.keeps == Keeps::Sent);
             let discard = installed.bearers.and_then(|bearers| bearers.discard_timer);
             nodes[node].agents.push(Agent::new(id, role, buffering, (watches_uplink, discard)));
-            if let Some(values) = installed.bearers.filter(|_| nodes[node].serves.is_some()) {
-                (nodes[node].numbers, nodes[node].separates_signalling) = (true, values.separate_signalling);
-            }
+            nodes[node].numbers |= installed.bearers.is_some() && nodes[node].serves.is_some();
         }
         let units = installed.units.as_ref();
         for (base_station, central) in units.iter().flat_map(|units| &units.central) {
@@ -115,7 +113,7 @@ pub fn install(
         for host in hosts.iter().map(|host| by_address[host]) {
             nodes[host].clears_code_point |= installed.clears_code_point;
             if let Some(values) = installed.bearers {
-                (nodes[host].numbers, nodes[host].separates_signalling) = (true, values.separate_signalling);
+                nodes[host].numbers = true;
                 cells.number(host);
                 setting.bearers.add_host(host, values);
             } else if installed.drops_duplicates {

@@ -8,4 +8,5 @@ mod n2;
 mod reestablishment;
 mod trouble;
 mod units;
+mod uplink;
 mod xn;

@@ -9,6 +9,7 @@ use crate::{Agent, Identification, L2Trigger, Wire};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 mod switching;
 
@@ -45,7 +46,7 @@ pub struct CentralUnit {
     address: Addr,
     gnodeb: GNodeB,
     units: Units,
-    params: Params,
+    params: Arc<Params>,
     hosts: BTreeMap<Addr, Link>,
     /// The host that asks for what is being done, and its distributed unit: the answer goes through that.
     asking: Option<(Addr, Addr)>,
@@ -99,12 +100,12 @@ impl Link {
 
 impl CentralUnit {
     /// A central unit without hosts.
-    pub fn new(address: Addr, amf: Addr, units: &Units, params: &Params) -> CentralUnit {
+    pub fn new(address: Addr, amf: Addr, units: &Units, params: &Arc<Params>) -> CentralUnit {
         CentralUnit {
             address,
             gnodeb: GNodeB::new(address, (amf, None), params),
             units: units.clone(),
-            params: params.clone(),
+            params: Arc::clone(params),
             hosts: BTreeMap::new(),
             asking: None,
         }

@@ -5,6 +5,7 @@ use crate::nr::{Forwarding, Nr, Params, Procedure};
 use crate::{Buffering, Installation, Keeps, Refusal, Topology};
 use roamlab_engine::{Bytes, Duration};
 use roamlab_packet::Addr;
+use std::sync::Arc;
 
 impl Params {
     /// Refuses what is not modelled with central units.
@@ -71,7 +72,7 @@ impl Params {
 
     /// Gives central and distributed units their places.
     pub(in crate::nr) fn place_units(
-        &self,
+        self: &Arc<Params>,
         amf: Addr,
         topology: &Topology,
         installed: &mut Installation<Nr>,

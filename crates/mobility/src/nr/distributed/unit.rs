@@ -8,6 +8,7 @@ use crate::{Agent, Identification, L2Trigger, Via, Wire};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 crate::transitions! {
     DistributedUnit, "state of a host": None "none", Reserved "reserved", Expecting "expecting", Active "active", Stopped "stopped";
@@ -43,7 +44,7 @@ pub struct DistributedUnit {
     central: Addr,
     /// Distributed units of the same central unit.
     siblings: BTreeSet<Addr>,
-    params: Params,
+    params: Arc<Params>,
     /// Hosts that layer 2 has here.
     present: BTreeSet<Addr>,
     hosts: BTreeMap<Addr, Context>,
@@ -75,11 +76,11 @@ struct Order {
 
 impl DistributedUnit {
     /// The unit of the cell at `address`, without hosts.
-    pub fn new(address: Addr, units: &Units, params: &Params) -> DistributedUnit {
+    pub fn new(address: Addr, units: &Units, params: &Arc<Params>) -> DistributedUnit {
         let central = units.get(&address).copied().unwrap_or(address);
         let siblings = units.iter().filter(|(_, other)| **other == central).map(|(unit, _)| *unit).collect();
         let (present, hosts) = (BTreeSet::new(), BTreeMap::new());
-        DistributedUnit { central, siblings, params: params.clone(), present, hosts }
+        DistributedUnit { central, siblings, params: Arc::clone(params), present, hosts }
     }
 
     fn tell(&self, host: Addr, id: Identification, kind: Kind, out: &mut Vec<Action>) {

@@ -6,6 +6,7 @@ use crate::lab::{ELSEWHERE, HERE, NOW, Setup, THERE, and, hear, ms};
 use crate::nr::{Amf, Forwarding, Input, Kind, Message, Nr, Params, Procedure, Smf, Step, Upf};
 use roamlab_engine::{Duration, DurationLaw, Rng};
 use roamlab_packet::Counts;
+use std::sync::Arc;
 
 pub fn amf() -> String {
     let service = |from, millis| hear(from, millis, Kind::ServiceRequest);
@@ -73,7 +74,7 @@ pub fn amf() -> String {
         ("time: release", ms(400), Input::Deadline),
     ];
     let params = Params { procedure: Procedure::N2, ..Params::default() };
-    table(&Amf::new(SMF, &params).into(), &states, &inputs)
+    table(&Amf::new(SMF, &Arc::new(params)).into(), &states, &inputs)
 }
 
 fn updates() -> Vec<(&'static str, roamlab_engine::Time, Input)> {
@@ -111,7 +112,7 @@ pub fn smf() -> String {
         ("path switched", &done),
     ];
     let params = Params { procedure: Procedure::N2, forwarding: Forwarding::Indirect, ..Params::default() };
-    table(&Smf::new(UPF, Rng::named(1, 0, "smf"), &params).into(), &states, &updates())
+    table(&Smf::new(UPF, Rng::named(1, 0, "smf"), &Arc::new(params)).into(), &states, &updates())
 }
 
 /// A path switch takes a second.
@@ -121,7 +122,7 @@ pub fn smf_that_takes_its_time() -> String {
     let states: [Setup<'_, Message>; 2] = [("unknown", &[]), ("path switch waits", &waiting)];
     let law = DurationLaw::Constant(Duration::from_secs(1));
     let params = Params { path_switch: law, ..Params::default() };
-    table(&Smf::new(UPF, Rng::named(1, 0, "smf"), &params).into(), &states, &updates())
+    table(&Smf::new(UPF, Rng::named(1, 0, "smf"), &Arc::new(params)).into(), &states, &updates())
 }
 
 pub fn upf() -> String {
@@ -146,7 +147,7 @@ pub fn upf() -> String {
         ("end marker of third", NOW, hear(ELSEWHERE, 895, marker)),
         ("time", NOW, Input::Deadline),
     ];
-    let agent = Upf::new(&Params { end_markers: 2, ..Params::default() }).into();
+    let agent = Upf::new(&Arc::new(Params { end_markers: 2, ..Params::default() })).into();
     let text = table(&agent, &states, &inputs);
     assert_eq!(Nr::next_deadline(&agent), None);
     text

@@ -9,6 +9,7 @@ use crate::nr::{
 use crate::{Agent, Direction, L2Trigger};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, BearerState, Counts, Received};
+use std::sync::Arc;
 
 const COUNTS: Counts = Counts { downlink: 12, uplink: 4 };
 
@@ -95,7 +96,7 @@ fn events() -> Vec<(&'static str, Time, Input)> {
 }
 
 fn base_station(params: &Params) -> Nr {
-    GNodeB::new(HERE, (AMF, None), params).into()
+    GNodeB::new(HERE, (AMF, None), &Arc::new(params.clone())).into()
 }
 
 fn serving() -> Vec<(u64, Input)> {
@@ -260,7 +261,7 @@ pub fn gnodeb_over_n2() -> String {
         admission_limit: Some(1),
         ..Params::default()
     };
-    let agent: Nr = GNodeB::new(HERE, (AMF, Some(UPF)), &params).into();
+    let agent: Nr = GNodeB::new(HERE, (AMF, Some(UPF)), &Arc::new(params)).into();
     table(&agent, &states, &inputs)
 }
 
@@ -424,8 +425,10 @@ pub fn dual_source() -> String {
 }
 
 pub fn dual_target() -> String {
-    let prepared =
-        [(900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Dual, cell: HERE })), (901, Input::Deadline)];
+    let prepared = [
+        (900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Dual, cell: HERE })),
+        (901, Input::Deadline),
+    ];
     let confirmed = and(&prepared, &[(930, arrived()), (945, complete(900))]);
     let states: [Setup<'_, Message>; 2] = [("prepared", &prepared), ("confirmed", &confirmed)];
     let inputs = [

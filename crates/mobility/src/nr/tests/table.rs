@@ -14,6 +14,7 @@ use crate::lab::{
 use crate::nr::{Conditional, Input, Kind, Message, Nr, Params, Step, UserEquipment};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, Received};
+use std::sync::Arc;
 
 lab::cases! {
     user_equipment,
@@ -214,7 +215,7 @@ fn user_equipment() -> String {
         ("time: T304, T301", ms(2_000), Input::Deadline),
         ("time: T311", ms(6_000), Input::Deadline),
     ];
-    table(&UserEquipment::new(HOST, &Params::default()).into(), &states, &inputs)
+    table(&UserEquipment::new(HOST, &Arc::new(Params::default())).into(), &states, &inputs)
 }
 
 fn user_equipment_without_a_cell() -> String {
@@ -227,7 +228,7 @@ fn user_equipment_without_a_cell() -> String {
         ("link up", NOW, up(THERE)),
     ];
     let mut params = Params::default();
-    let text = table(&UserEquipment::new(HOST, &params).into(), &states, &inputs);
+    let text = table(&UserEquipment::new(HOST, &Arc::new(params.clone())).into(), &states, &inputs);
     // Without reports and waits.
     params.bearer.status_report = false;
     params.times.service_request = roamlab_engine::Duration::ZERO;
@@ -254,7 +255,7 @@ fn user_equipment_without_a_cell() -> String {
         ("time", NOW, Input::Deadline),
         ("time: T304", ms(2_000), Input::Deadline),
     ];
-    text + &table(&UserEquipment::new(HOST, &params).into(), &states, &inputs)
+    text + &table(&UserEquipment::new(HOST, &Arc::new(params.clone())).into(), &states, &inputs)
 }
 
 pub fn conditional() -> Params {
@@ -286,7 +287,7 @@ fn conditional_user_equipment() -> String {
         ("command 995: there", NOW, hear(HERE, 995, Kind::Reconfiguration { target: THERE, dual: false })),
         ("link up at third", NOW, up(ELSEWHERE)),
     ];
-    table(&UserEquipment::new(HOST, &conditional()).into(), &states, &inputs)
+    table(&UserEquipment::new(HOST, &Arc::new(conditional())).into(), &states, &inputs)
 }
 
 /// The host stays at the source until it is at the target.
@@ -317,12 +318,12 @@ fn dual_user_equipment() -> String {
         ("time: T304", ms(2_000), Input::Deadline),
     ];
     let params = Params { daps: true, ..Params::default() };
-    let text = table(&UserEquipment::new(HOST, &params).into(), &states, &inputs);
+    let text = table(&UserEquipment::new(HOST, &Arc::new(params.clone())).into(), &states, &inputs);
     // One attempt at a candidate after a failure.
     let one = and(&connected(), &[(900, candidates(895, &[THERE]))]);
     let failed = and(&one, &[(905, down(HERE)), (950, Input::Deadline), (1_005, Input::Deadline)]);
     let params = Params { attempt_candidate: true, ..conditional() };
     let states: [Setup<'_, Message>; 1] = [("looks for a cell", &failed)];
     let inputs = [("found there", ms(10), found(THERE)), ("found third", ms(10), found(ELSEWHERE))];
-    text + &table(&UserEquipment::new(HOST, &params).into(), &states, &inputs)
+    text + &table(&UserEquipment::new(HOST, &Arc::new(params.clone())).into(), &states, &inputs)
 }

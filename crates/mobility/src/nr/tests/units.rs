@@ -9,6 +9,7 @@ use crate::nr::{
 use crate::{Direction, L2Trigger};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, BearerState, Counts, Received};
+use std::sync::Arc;
 
 /// Two cells here, and one of another central unit.
 fn units() -> Units {
@@ -105,7 +106,7 @@ pub fn distributed_unit() -> String {
         ("release", NOW, central(990, Kind::UnitReleaseCommand)),
         ("time", ms(30), Input::Deadline),
     ];
-    table(&DistributedUnit::new(HERE, &units(), &ordering()).into(), &states, &inputs)
+    table(&DistributedUnit::new(HERE, &units(), &Arc::new(ordering())).into(), &states, &inputs)
 }
 
 fn through(unit: Addr, millis: u64, rrc: Kind) -> Input {
@@ -158,7 +159,7 @@ fn events() -> Vec<(&'static str, Time, Input)> {
     ]
 }
 
-fn central_unit_of(params: &Params) -> Nr {
+fn central_unit_of(params: &Arc<Params>) -> Nr {
     CentralUnit::new(HERE_CENTRAL, AMF, &units(), params).into()
 }
 
@@ -196,7 +197,7 @@ pub fn central_unit() -> String {
         ("end marker passed", &marked),
         ("released", &released),
     ];
-    table(&central_unit_of(&handing_over()), &states, &events())
+    table(&central_unit_of(&Arc::new(handing_over())), &states, &events())
 }
 
 pub fn central_unit_with_ltm() -> String {
@@ -210,10 +211,10 @@ pub fn central_unit_with_ltm() -> String {
         ("a candidate is ready", &ready),
         ("ordered there", &ordered),
     ];
-    let mut text = table(&central_unit_of(&ordering()), &states, &events());
+    let mut text = table(&central_unit_of(&Arc::new(ordering())), &states, &events());
     let once = Params { ltm: Some(Ltm { repeat_recovery: false, ..Ltm::default() }), ..handing_over() };
     let back = [("complete here", NOW, through(HERE, 990, complete()))];
-    text += &table(&central_unit_of(&once), &states[3..], &back);
+    text += &table(&central_unit_of(&Arc::new(once)), &states[3..], &back);
     text
 }
 
@@ -257,10 +258,10 @@ pub fn ltm_user_equipment() -> String {
         ("time: T304", ms(2_000), Input::Deadline),
     ];
     let mut params = ordering();
-    let mut text = table(&UserEquipment::new(HOST, &params).into(), &states, &inputs);
+    let mut text = table(&UserEquipment::new(HOST, &Arc::new(params.clone())).into(), &states, &inputs);
     params.bearer.status_report = false;
     text += &table(
-        &UserEquipment::new(HOST, &params).into(),
+        &UserEquipment::new(HOST, &Arc::new(params.clone())).into(),
         &states[2..3],
         &[("link up there", NOW, up(THERE))],
     );

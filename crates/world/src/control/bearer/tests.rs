@@ -7,7 +7,7 @@ use crate::run::build::build;
 use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
-use roamlab_mobility::{BearerParams, BearerTimer, BearerValues, Buffering, Keeps, RlcMode, Via};
+use roamlab_mobility::{BearerParams, BearerTimer, BearerValues, Buffering, Keeps, Message, RlcMode, Via};
 use roamlab_packet::{
     Addr, BearerState, Counts, DropReason, FlowId, IpHeader, Packet, Received, Tos, UdpHeader,
 };
@@ -52,6 +52,8 @@ app = { kind = "cbr", start = "19 s", rate = "8 kbit/s", packet = "1000 B" }
 struct Lab {
     world: World,
     sent: u32,
+    /// Some message.
+    message: Message,
 }
 
 fn ms(millis: u64) -> Duration {
@@ -70,7 +72,7 @@ fn lab(params: &BearerParams) -> Lab {
 fn lab_of(text: &str, values: BearerValues) -> Lab {
     let scenario = Scenario::parse(text, "bearer.toml").unwrap_or_else(|error| panic!("{error}"));
     let world = build(&scenario, Replication::default(), &RunOptions::default());
-    let mut lab = Lab { world, sent: 0 };
+    let mut lab = Lab { message: some_message(&world), world, sent: 0 };
     let [ch, bs1] = ["ch", "bs1"].map(|name| lab.node(name));
     let Planes { cx, network, .. } = &mut lab.world.planes;
     let mut idle = network.agent(ch, AgentIndex(0)).clone();
@@ -81,6 +83,19 @@ fn lab_of(text: &str, values: BearerValues) -> Lab {
     lab.adopt(bs1, Counts::default());
     lab.route(bs1, None, Via::Air);
     lab
+}
+
+/// A message that a base station sends at some time: a beacon.
+fn some_message(world: &World) -> Message {
+    let mut network = world.planes.network.clone();
+    let station = network.node_named("bs1").unwrap();
+    let (mut actions, late) = (Vec::new(), Time::ZERO + ms(10_000));
+    network.agent(station, AgentIndex(0)).machine.on(Input::Deadline, late, &mut actions);
+    let message = actions.into_iter().find_map(|action| match action {
+        Action::Send { message, .. } => Some(message),
+        _ => None,
+    });
+    message.unwrap()
 }
 
 impl Lab {
@@ -522,33 +537,24 @@ fn the_discard_timer_runs_on_at_the_source_and_starts_anew_at_the_target_unless_
 
 #[test]
 fn signalling_with_grants_of_its_own_passes_data_and_takes_no_time() {
-    for (separate_signalling, arrives) in [(true, 102_000), (false, 102_000 + 3_000 + 80)] {
+    for separate_signalling in [true, false] {
         let mut lab = lab(&BearerParams { separate_signalling, ..params() });
-        let [bs1, mh] = ["bs1", "mh"].map(|name| lab.node(name));
+        let before = lab.world.planes.cx.probes.signalling.arrived_ns.len();
         for (from, to) in [("bs1", "mh"), ("mh", "bs1")] {
-            let (source, ends) = (lab.node(from), (lab.address(from), lab.address(to)));
             lab.send(from, to, 3);
-            let Planes { cx, network, agents } = &mut lab.world.planes;
-            let announcement = crate::context::Announcement {
-                to: ends.1,
-                host: network.address(mh),
-                size: Bytes(100),
-                notice: 0,
-                cause: roamlab_record::cause::CauseId::NONE,
-            };
-            agents.announce(source, announcement, network, cx);
+            let (source, to, message) = (lab.node(from), lab.address(to), lab.message.clone());
+            lab.act(source, Action::Send { to, message });
         }
-        lab.run(102);
         let arrived = |lab: &Lab| {
-            let rows = &lab.world.planes.cx.probes.signalling.arrived_ns;
+            let rows = &lab.world.planes.cx.probes.signalling.arrived_ns[before..];
             rows.iter().map(|at| at / 1000).collect::<Vec<_>>()
         };
-        let _ = bs1;
-        if separate_signalling {
-            assert_eq!(arrived(&lab), [arrives; 2]);
-        }
+        lab.run(102);
+        assert_eq!(arrived(&lab), if separate_signalling { [102_000; 2] } else { [0; 2] });
         lab.run(110);
-        assert_eq!(arrived(&lab), [arrives; 2]);
+        // Otherwise it overtakes data that wait, and takes its time of the link.
+        assert_eq!(arrived(&lab).iter().all(|at| *at > 103_000), !separate_signalling);
+        assert_eq!(lab.arrival("mh", 2) == 105_000, separate_signalling);
     }
 }
 
@@ -577,4 +583,111 @@ fn a_base_station_that_takes_the_host_back_goes_on_with_its_numbers() {
     assert_eq!(lab.arrived("mh"), [0, 1, 2, 3, 4, 5, 12, 13]);
     assert_eq!(lab.arrived("ch"), (6..12).collect::<Vec<_>>());
     assert_eq!(lab.losses(), BTreeSet::new());
+}
+
+/// A handover as base stations do it, with these times in ms: until the host leaves, until it is in the new cell, and until
+/// the new base station sends.
+fn hand_over(lab: &mut Lab, [from, to]: [&str; 2], [leaves, there, sends]: [u64; 3], rlc: RlcMode) {
+    let [source, target, mh] = [from, to, "mh"].map(|name| lab.node(name));
+    let (host, [old, new]) = (lab.host(), [from, to].map(|name| lab.address(name)));
+    lab.act(target, Action::StartBuffering { host });
+    lab.route(target, Some(old), Via::Buffer);
+    lab.route(target, None, Via::ReorderQueue);
+    lab.act(source, Action::FreezeBearer { host });
+    let counts = match rlc {
+        RlcMode::Am => lab.state(from).unwrap().counts,
+        RlcMode::Um => Counts::default(),
+    };
+    lab.act(source, Action::StartBuffering { host });
+    lab.act(source, Action::Release { host, via: Via::Tunnel(new), mark: None });
+    lab.traffic(leaves, from);
+    lab.act(mh, Action::Reestablish { reset: false });
+    lab.enter(to, there);
+    lab.traffic(there + 1, from);
+    if rlc == RlcMode::Am {
+        let received = lab.report();
+        lab.act(target, Action::SkipReceived { host, received });
+    }
+    lab.traffic(sends, from);
+    lab.adopt(target, counts);
+    lab.act(target, Action::Release { host, via: Via::Air, mark: None });
+    lab.route(target, Some(old), Via::Air);
+    lab.traffic(20, to);
+    lab.run_to(lab.now() + ms(15));
+    lab.act(target, Action::ReleaseReorderQueue { host, via: Via::Air });
+    lab.act(target, Action::ClearRoute { host, from: Some(old) });
+    lab.route(target, None, Via::Air);
+    lab.act(source, Action::ClearRoute { host, from: None });
+    lab.act(source, Action::EndBearer { host });
+}
+
+impl Lab {
+    /// What has become of a packet and its copies.
+    fn fate(&self, seq: u32) -> String {
+        let rows = self.world.planes.cx.probes.drops.rows.iter().filter(|row| row.seq == seq);
+        let each = rows.map(|row| format!("{} {:?} {:?}", row.time_ns, row.reason, row.place));
+        format!("{seq}: {}", each.collect::<Vec<_>>().join("; "))
+    }
+
+    /// A packet each way every 3 ms, for so long: one to the host from a base station.
+    fn traffic(&mut self, millis: u64, station: &str) {
+        let end = self.now() + ms(millis);
+        while self.now() < end {
+            self.send(station, "mh", 1);
+            self.send("mh", "ch", 1);
+            self.run_to((self.now() + ms(3)).min(end));
+        }
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(32))]
+
+    /// Handovers to and fro with losses on the air, at any times. Every packet arrives once, in order, or ends with a named
+    /// loss; in acknowledged mode without discardTimer all arrive.
+    #[test]
+    fn many_handovers_account_for_every_packet(
+        times in proptest::collection::vec([0u64..12, 1u64..60, 0u64..30], 1..8),
+        loss in proptest::sample::select(vec![None, Some(0.05), Some(0.3)]),
+        rlc in proptest::sample::select(vec![RlcMode::Am, RlcMode::Um]),
+        discard in proptest::sample::select(vec![None, Some(10u64), Some(50)]),
+        carry_age in proptest::bool::ANY,
+    ) {
+        let line = loss.map_or(String::new(), |loss| format!("loss = {loss:?}\n"));
+        let text = SCENARIO.replace("LOSS\n", &line).replacen("[radio]", &format!("{line}[radio]"), 1);
+        let text = text.replacen(&format!("backhaul = {{ rate = \"1 Gbit/s\", delay = \"3 ms\" }}\n{line}[radio]"),
+            &format!("{line}backhaul = {{ rate = \"1 Gbit/s\", delay = \"3 ms\" }}\n[radio]"), 1);
+        let discard_timer = discard.map_or(BearerTimer::Infinity, |discard| BearerTimer::After(ms(discard)));
+        let repairs_all = rlc == RlcMode::Am && discard.is_none();
+        let t_reordering = if repairs_all { BearerTimer::Infinity } else { BearerTimer::After(ms(40)) };
+        let params = BearerParams {
+            rlc: Some(rlc),
+            t_reordering: Some(t_reordering),
+            discard_timer: Some(discard_timer),
+            carry_age,
+            ..params()
+        };
+        let mut lab = lab_of(&text, params.values());
+        let mut cells = ["bs1", "bs2"];
+        for each in times {
+            lab.traffic(30, cells[0]);
+            hand_over(&mut lab, cells, each, rlc);
+            cells.reverse();
+        }
+        let end = lab.now() + ms(5_000);
+        lab.run_to(end);
+        let mut arrived: Vec<u32> = lab.arrived("mh");
+        proptest::prop_assert!(arrived.is_sorted() && lab.arrived("ch").is_sorted(), "out of order");
+        arrived.extend(lab.arrived("ch"));
+        let once: BTreeSet<u32> = arrived.iter().copied().collect();
+        proptest::prop_assert_eq!(once.len(), arrived.len(), "a copy has arrived");
+        let rows = lab.world.planes.cx.probes.drops.rows.iter();
+        let lost: BTreeSet<u32> = rows.filter(|row| row.reason.loses_data()).map(|row| row.seq).collect();
+        let ended: BTreeSet<u32> = once.union(&lost).copied().collect();
+        let missing: Vec<String> = (0..lab.sent).filter(|seq| !ended.contains(seq)).map(|seq| lab.fate(seq)).collect();
+        proptest::prop_assert!(missing.is_empty(), "{missing:#?}");
+        if repairs_all {
+            proptest::prop_assert_eq!((lab.losses(), once.len()), (BTreeSet::new(), lab.sent as usize));
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The ends of a bearer: at a host, and at a base station.
 
-use super::{Alarm, Causes, Sdu, Sending, State};
+use super::alarm::{Alarm, Causes};
+use super::sending::{Sdu, Sending, State};
 use crate::ids::AgentIndex;
 use roamlab_engine::Time;
 use roamlab_mobility::BearerValues;

@@ -3,7 +3,7 @@
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{BearerValues, RlcMode};
 use roamlab_packet::{Addr, PacketId, Snapshot, Waiting};
-use roamlab_radio::bearer::{Repair, RepairTimers, Transmitter};
+use roamlab_radio::bearer::{Kept, Repair, RepairTimers, Transmitter};
 use roamlab_record::ids::LinkId;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -29,6 +29,17 @@ pub enum State {
     Below(Addr),
 }
 
+/// What is known of another copy of a packet that the air loses.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Copy {
+    /// There is one.
+    Kept,
+    /// There is none.
+    None,
+    /// It is not known here: the packet is none of those that are kept.
+    Unknown,
+}
+
 /// A confirmation on its way: the STATUS of RLC.
 #[derive(Copy, Clone, Debug)]
 struct Confirmation {
@@ -51,6 +62,8 @@ pub struct Sending {
     pub repair: Repair,
     /// The limit of retransmissions was reached and reported.
     pub limit_reported: bool,
+    /// Packets in flight, or at the receiver, of which no copy is kept, because their discardTimers have expired.
+    only: BTreeSet<u32>,
     confirmations: VecDeque<Confirmation>,
     /// (Distributed unit) numbers that are confirmed or given up, and not reported yet.
     pub done: Option<BTreeSet<u32>>,
@@ -70,6 +83,7 @@ impl Sending {
             transmitter: Transmitter::new(0, values.sn_bits, values.discard_timer),
             repair: Repair::new(timers),
             limit_reported: false,
+            only: BTreeSet::new(),
             confirmations: VecDeque::new(),
             done: None,
         }
@@ -88,6 +102,7 @@ impl Sending {
             self.transmitter.forget(number);
             return;
         }
+        self.only.remove(&number);
         let Some(sdu) = self.transmitter.get_mut(number) else { return };
         match sdu.state {
             State::OnLink(expected) if expected == link => sdu.state = State::Received,
@@ -99,18 +114,20 @@ impl Sending {
         self.confirmations.push_back(Confirmation { arrival: now + delay, sent: now, link, number });
     }
 
-    /// The air loses a packet. `Ok`: RLC keeps it, to send it again; otherwise it is returned, with whether a copy of it is
-    /// elsewhere.
+    /// The air loses a packet. `Ok`: RLC keeps it, to send it again; otherwise it is returned, with what is known of a copy.
     pub fn lost(
         &mut self,
         number: u32,
         packet: PacketId,
         (link, started): (LinkId, Time),
         now: Time,
-    ) -> Result<(), (PacketId, bool)> {
+    ) -> Result<(), (PacketId, Copy)> {
         if !self.repairs() {
             self.transmitter.forget(number);
-            return Err((packet, false));
+            return Err((packet, Copy::None));
+        }
+        if self.only.remove(&number) {
+            return Err((packet, Copy::None));
         }
         match self.transmitter.get_mut(number) {
             Some(sdu) if matches!(sdu.state, State::OnLink(expected) if expected == link) => {
@@ -118,9 +135,14 @@ impl Sending {
                 self.repair.lost(number, started, now);
                 Ok(())
             }
-            Some(_) => Err((packet, true)),
-            None => Err((packet, false)),
+            Some(_) => Err((packet, Copy::Kept)),
+            None => Err((packet, Copy::Unknown)),
         }
+    }
+
+    /// True if no copy is kept of a packet that is in flight or at the receiver.
+    pub fn is_only(&self, number: u32) -> bool {
+        self.only.contains(&number)
     }
 
     /// Takes the confirmations in that have arrived. `heard`: one that was sent then about a packet on this link is heard.
@@ -162,8 +184,17 @@ impl Sending {
         self.confirmations.front().map(|first| first.arrival)
     }
 
+    /// Takes all packets from the first unconfirmed one on, in order, to be sent elsewhere. RLC is re-established.
+    pub fn take_all(&mut self) -> Vec<(u32, Kept<Sdu>)> {
+        let kept: Vec<(u32, Kept<Sdu>)> = self.transmitter.take_all().collect();
+        let is_only = |kept: &Kept<Sdu>| kept.discarded && !matches!(kept.sdu.state, State::Lost(_));
+        self.only.extend(kept.iter().filter(|(_, kept)| is_only(kept)).map(|(number, _)| *number));
+        self.restart_repair();
+        kept
+    }
+
     /// RLC is re-established: confirmations on their way are lost.
-    pub fn restart_repair(&mut self) {
+    fn restart_repair(&mut self) {
         self.repair.restart();
         self.confirmations.clear();
         self.limit_reported = false;

@@ -1,25 +1,22 @@
 //! Packets of a radio bearer that do not wait behind others: signalling with grants of its own, which takes no time of the
 //! link, and packets that RLC sends again.
 
-use super::{InFlight, Links};
+use super::{Apart, InFlight, Links, flag};
 use crate::context::Context;
 use crate::event::Event;
-use roamlab_engine::{Bytes, Time};
+use roamlab_engine::Bytes;
 use roamlab_packet::{Addr, PacketId};
 use roamlab_record::Stop;
 use roamlab_record::ids::{LinkId, Location};
 
-/// Signalling with grants of its own.
-#[derive(Clone, Debug)]
-pub(super) struct Apart {
-    arrival: Time,
-    flying: InFlight,
-}
-
 impl Links {
+    /// Signalling has grants of its own on this link from now on.
+    pub fn separate_signalling(&mut self, id: LinkId) {
+        self.set(id, flag::APART);
+    }
+
     /// A packet arrives after the delay of the link: it neither waits nor takes time of the link.
-    pub fn send_apart(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
-        cx.trace(&packet, Stop::LinkEnqueue, Location::Link(id));
+    pub(super) fn send_apart(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         let (earliest, insertion) = (cx.now + self.hot(id).delay, cx.scheduler.reserve());
         let apart = &mut self[id].apart;
         // After a cut of the delay nothing overtakes.
@@ -39,8 +36,8 @@ impl Links {
         apart.pop_front().map(|first| first.flying)
     }
 
-    /// A packet is sent again, before all that waits.
-    pub fn send_again(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
+    /// A packet that has been on the link, and was lost, is sent again before all that waits.
+    pub fn enter_again(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         cx.trace(&packet, Stop::LinkEnqueue, Location::Link(id));
         self.overtake(id, packet, cx);
     }

@@ -31,6 +31,9 @@ impl Links {
                 }
             }
         }
+        if self.hot(id).flags & flag::APART != 0 && cx.pool[&packet].is_signal() {
+            return self.send_apart(id, packet, cx);
+        }
         self.enter(id, packet, cx);
     }
 

@@ -120,4 +120,14 @@ impl Network {
         self.treat_received(hearing, &packet, link, listener, cx);
         Some((hearing, packet))
     }
+
+    /// The next packet that a receiver delivers goes on; `None`: there is none.
+    pub fn pass_ready(&mut self, listener: &mut impl Listener, cx: &mut Context) -> Option<LocalDelivery> {
+        let ready = self.radio_bearers.take_ready()?;
+        let (node, link, packet) = (ready.node, ready.link, ready.packet.take());
+        if self.nodes[node].is_host() {
+            self.treat_received(node, &packet, link, listener, cx);
+        }
+        Some(self.ip_input(node, packet, link, listener, cx))
+    }
 }

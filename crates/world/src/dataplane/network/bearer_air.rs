@@ -1,8 +1,8 @@
 //! Packets of numbered radio bearers on the air: they get numbers, arrive, are lost and repaired, and are delivered in order.
 
-use super::{Listener, LocalDelivery, Network};
+use super::{Listener, Network};
 use crate::context::{Context, LostNumber};
-use crate::dataplane::bearer::{Arrived, Line, Sdu, State};
+use crate::dataplane::bearer::{Arrived, Copy, Line, Sdu, State};
 use crate::dataplane::link::End;
 use crate::ids::{AgentIndex, CellId, HostAtAgent};
 use crate::notices::PendingNotice;
@@ -47,7 +47,7 @@ impl Network {
         match number {
             Some(number) if end.is_skipped(number) => {
                 let cause = self.cells.moved(key.host);
-                cx.lose_by(packet, DropReason::Duplicate, Location::Node(node), cause);
+                self.lose_skipped(node, packet, (key.host, cause), cx);
             }
             Some(number) => self.put_on_air(node, packet, (key.host, number, &[]), cx),
             None if end.line.is_empty() && end.may_number() => self.number_down(node, packet, (key, &[]), cx),
@@ -58,6 +58,24 @@ impl Network {
                 self.watch_station(node, key.host, cx);
             }
         }
+    }
+
+    /// The host has reported that it has a packet, or that it does not wait for it any more.
+    pub(super) fn lose_skipped(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        (host, cause): (Addr, CauseId),
+        cx: &mut Context,
+    ) {
+        let number = cx.pool.number(&cx.pool[&packet]);
+        let end = self.radio_bearers.host(NodeId(host.number() as u32));
+        let late = number.zip(end).filter(|(number, end)| end.receiver.has_given_up(*number));
+        let (reason, cause) = match late {
+            Some((_, end)) => (DropReason::Late, end.causes.expiry.or(|| cause)),
+            None => (DropReason::Duplicate, cause),
+        };
+        cx.lose_by(packet, reason, Location::Node(node), cause);
     }
 
     /// A packet gets the next number, if there is room for it before the air. `copied`: base stations that have a copy.
@@ -75,7 +93,8 @@ impl Network {
         let (packets, bytes) = (end.values.queue_packets.0 as usize, end.values.queue_bytes.0);
         if waiting.0 >= packets || waiting.1.0 + size > bytes {
             // ASSUMPTION: what finds no room gets no number, so that no gap is left (srsRAN_Project).
-            return cx.lose(packet, DropReason::QueueOverflow, Location::Node(node));
+            let cause = self.cells.moved(key.host);
+            return cx.lose_by(packet, DropReason::BufferOverflow, Location::Node(node), cause);
         }
         match end.sending.transmitter.number() {
             Some(number) => self.put_on_air(node, packet, (key.host, number, copied), cx),
@@ -89,7 +108,7 @@ impl Network {
         let problem =
             || format!("the numbers (COUNT) of a radio bearer at \"{name}\" are used up, and must not wrap");
         self.radio_bearers.break_law(problem, cx.now);
-        cx.lose(packet, DropReason::QueueOverflow, Location::Node(node));
+        cx.lose_by(packet, DropReason::BufferOverflow, Location::Node(node), CauseId::START);
     }
 
     /// A packet with a number goes to the air link, and copies of it to other base stations.
@@ -208,9 +227,6 @@ impl Network {
         let uplink = self.cells.uplink(host);
         if cx.pool[&packet].is_signal() {
             return match uplink {
-                Some(link) if self.nodes[host].separates_signalling => {
-                    self.links.send_apart(link, packet, cx)
-                }
                 Some(link) => self.links.enqueue(link, packet, cx),
                 None => self.cells.wait(host, packet, cx),
             };
@@ -241,7 +257,8 @@ impl Network {
         let Some(end) = self.radio_bearers.host(host) else { return };
         let (packets, bytes) = (end.values.queue_packets.0 as usize, end.values.queue_bytes.0);
         if waiting.0 >= packets || waiting.1.0 + dst.0 > bytes {
-            return cx.lose(packet, DropReason::QueueOverflow, Location::Node(host));
+            let cause = self.cells.last_change(host).or(|| CauseId::START);
+            return cx.lose_by(packet, DropReason::BufferOverflow, Location::Node(host), cause);
         }
         match end.sending.transmitter.number() {
             Some(number) => self.put_on_uplink(host, packet, (link, number), cx),
@@ -342,8 +359,8 @@ impl Network {
             End::Cell(_) => self.watch_station(from, dst, cx),
             End::Node(_) => self.watch_host(from, cx),
         }
-        let Err((packet, is_elsewhere)) = returned else { return None };
-        if is_elsewhere || repairs && number < next {
+        let Err((packet, copy)) = returned else { return None };
+        if copy == Copy::Kept || copy == Copy::Unknown && repairs && number < next {
             cx.lose(packet, DropReason::CopyReleased, Location::Link(link));
             return None;
         }
@@ -514,16 +531,6 @@ impl Network {
     ) -> CauseId {
         let led = gap.or(|| self.cells.moved(host));
         cx.add_cause(Cause::of(Kind::Reordering, "", led).at(Location::Node(node)).about(Some(host)))
-    }
-
-    /// The next packet that a receiver delivers goes on; `None`: there is none.
-    pub fn pass_ready(&mut self, listener: &mut impl Listener, cx: &mut Context) -> Option<LocalDelivery> {
-        let ready = self.radio_bearers.take_ready()?;
-        let (node, link, packet) = (ready.node, ready.link, ready.packet.take());
-        if self.nodes[node].is_host() {
-            self.treat_received(node, &packet, link, listener, cx);
-        }
-        Some(self.ip_input(node, packet, link, listener, cx))
     }
 
     /// What a host does with a packet that it receives over the air: it clears the code point, and agents watch.

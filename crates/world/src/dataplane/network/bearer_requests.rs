@@ -158,7 +158,7 @@ impl Network {
             lost.extend(buffer.take_matching(&is_known, &cx.pool));
         }
         for packet in lost {
-            cx.lose_by(packet, DropReason::Duplicate, Location::Node(node), cause);
+            self.lose_skipped(node, packet, (key.host, cause), cx);
         }
         self.number_line(node, key.host, cx);
         self.watch_station(node, key.host, cx);
@@ -186,11 +186,10 @@ impl Network {
         let end = self.radio_bearers.station(node, key.host, (key.slot, values));
         let line: Vec<PacketId> =
             std::mem::take(&mut end.line).into_iter().map(|line| line.packet.take()).collect();
-        let kept: Vec<(u32, Kept<Sdu>)> = end.sending.transmitter.take_all().collect();
+        let kept = end.sending.take_all();
         if values.rlc == RlcMode::Am {
             end.handed_over = end.handed_over.max(end.sending.transmitter.next());
         }
-        end.sending.restart_repair();
         let unconfirmed = kept.into_iter().filter(|(_, kept)| !kept.confirmed).collect();
         let place = Location::Node(node);
         let mut collected = in_order(values, waiting, unconfirmed, (place, cause), cx);
@@ -239,9 +238,13 @@ impl Network {
                 _ => {}
             }
         }
-        // A host in acknowledged mode repeats what has arrived out of order.
-        let repeats = values.rlc == RlcMode::Am;
-        ended.extend(old.receiver.restart().into_iter().map(|each| (each.packet.take(), repeats)));
+        // A host in acknowledged mode repeats what has arrived out of order, unless its discardTimer has expired.
+        let sending = self.radio_bearers.host(NodeId(key.host.number() as u32)).map(|end| &end.sending);
+        for arrived in old.receiver.restart() {
+            let number = cx.pool.number(&cx.pool[&arrived.packet]);
+            let is_only = number.zip(sending).is_some_and(|(number, sending)| sending.is_only(number));
+            ended.push((arrived.packet.take(), values.rlc == RlcMode::Am && !is_only));
+        }
         ended.extend(old.early.into_iter().map(|(_, arrived)| (arrived.packet.take(), false)));
         ended
     }
@@ -321,8 +324,7 @@ impl Network {
         waiting.extend(self.cells.take_waiting(host, |packet| pool.number(packet).is_some(), pool));
         let Some(end) = self.radio_bearers.host(host) else { return waiting };
         let values = end.values;
-        let kept = end.sending.transmitter.take_all().filter(|(_, kept)| wanted(kept)).collect();
-        end.sending.restart_repair();
+        let kept = end.sending.take_all().into_iter().filter(|(_, kept)| wanted(kept)).collect();
         in_order(values, waiting, kept, (Location::Node(host), cause), cx)
     }
 

@@ -146,7 +146,7 @@ impl Network {
         for number in again {
             let Some(end) = self.radio_bearers.known_station(station, addr) else { continue };
             if let Some(packet) = packet_again(end.sending.transmitter.get_mut(number), air, cx) {
-                self.links.send_again(air, packet, cx);
+                self.links.enter_again(air, packet, cx);
             }
         }
         is_limit.then(|| {
@@ -170,7 +170,7 @@ impl Network {
         for number in again {
             let Some(end) = self.radio_bearers.host(host) else { continue };
             if let Some(packet) = packet_again(end.sending.transmitter.get_mut(number), link, cx) {
-                self.links.send_again(link, packet, cx);
+                self.links.enter_again(link, packet, cx);
             }
         }
         is_limit.then(|| {

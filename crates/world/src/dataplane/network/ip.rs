@@ -495,11 +495,7 @@ impl Network {
                 return cx.lose_by(packet, DropReason::Duplicate, Location::Node(node), cause);
             }
         }
-        let air = self.cells.air(cell);
-        match here.separates_signalling && cx.pool[&packet].is_signal() {
-            true => self.links.send_apart(air, packet, cx),
-            false => self.links.enqueue(air, packet, cx),
-        }
+        self.links.enqueue(self.cells.air(cell), packet, cx);
     }
 }
 
