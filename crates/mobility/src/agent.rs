@@ -115,7 +115,7 @@ pub enum L2Trigger {
         /// The state; `None`: there is no numbered bearer here, or its numbers are not known.
         state: Option<BearerState>,
     },
-    /// (At a distributed unit) what has become of the host's numbered packets: the answer to [`Action::ReportDelivery`].
+    /// (At a distributed unit) what has happened to the host's numbered packets: the answer to [`Action::ReportDelivery`].
     DeliveryReported {
         /// The host's home address.
         host: Addr,
@@ -367,7 +367,7 @@ pub enum Action<M, P> {
         /// `false`: at a central unit these packets are given up, and lost.
         repeat: bool,
     },
-    /// (At a distributed unit) ask what has become of the host's numbered packets ([`L2Trigger::DeliveryReported`]).
+    /// (At a distributed unit) ask what has happened to the host's numbered packets ([`L2Trigger::DeliveryReported`]).
     ReportDelivery {
         /// The host's home address.
         host: Addr,

@@ -214,7 +214,7 @@ crate::messages! {
 
     /// CU → DU: a context for this UE.
     UnitSetupRequest {
-        /// What for.
+        /// Its purpose.
         purpose: Purpose,
     } "f1-ue-context-setup-request" size unit_setup_request = 248;
     /// DU → CU: the answer to that.
@@ -294,14 +294,14 @@ pub enum Step {
     },
 }
 
-/// What a distributed unit has a context of a UE for.
+/// The purpose of a UE's context at a distributed unit.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Purpose {
     /// The UE is here.
     Serve,
-    /// The UE is to come by a handover.
+    /// A handover is to bring the UE here.
     Handover,
-    /// The UE may come by an order of MAC.
+    /// An order of MAC may bring the UE here.
     Candidate,
 }
 

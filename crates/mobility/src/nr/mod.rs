@@ -120,10 +120,10 @@
 //! or UPF.
 
 mod amf;
-mod distributed;
+mod central_unit;
+mod distributed_unit;
 mod gnodeb;
 mod install;
-mod ltm;
 mod message;
 mod outbox;
 mod params;
@@ -136,11 +136,13 @@ mod user_equipment;
 
 pub use crate::cellular::{Conditional, Plan};
 pub use amf::Amf;
-pub use distributed::{CentralUnit, DistributedUnit};
+pub use central_unit::CentralUnit;
+pub use distributed_unit::DistributedUnit;
 pub use gnodeb::GNodeB;
-pub use ltm::{LayerOneEvent, Ltm};
 pub use message::{Kind, Purpose, Step};
-pub use params::{CandidateForwarding, Containers, ForwardFrom, Forwarding, Params, Procedure, Sctp};
+pub use params::{
+    CandidateForwarding, Containers, ForwardFrom, Forwarding, LayerOneEvent, Ltm, Params, Procedure, Sctp,
+};
 pub use phase::Phase;
 pub use smf::Smf;
 pub use timers::{Interruption, Timers, Times};

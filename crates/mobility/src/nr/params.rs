@@ -1,12 +1,16 @@
 //! Parameters of NR handover.
 
-use super::ltm::Ltm;
 use super::timers::{Timers, Times};
 use crate::cellular::{self, Cancelled, Conditional, OrderWait, PathSwitch, Rules};
 use crate::{BearerParams, Domain, ReportConfig, RlcMode};
 use roamlab_engine::{Bytes, Duration, DurationLaw, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+mod ltm;
+mod units;
+
+pub use ltm::{LayerOneEvent, Ltm};
 
 /// NR handover: parameters of all roles.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -32,7 +36,7 @@ pub struct Params {
     /// Bytes that a tunnel between a distributed and a central unit adds: UDP, IPv4, GTP-U with the NR RAN container. Default
     /// 44 B.
     pub unit_overhead: Bytes,
-    /// A distributed unit reports what has become of packets this often, while there is something to report. ASSUMPTION: an
+    /// A distributed unit reports what has happened to packets this often, while there is something to report. ASSUMPTION: an
     /// implementation's value. Default 10 ms.
     pub delivery_status_interval: Duration,
     /// Distributed units order hosts to prepared cells of the same central unit (LTM, TS 38.300 §9.2.3.5). Absent: the central

@@ -66,7 +66,7 @@ fn a_lost_command_is_given_again_while_the_host_is_there() {
     run.assert_flawless();
 }
 
-/// The packets that the source had, and those that came to it later, are repeated when the host is at the target.
+/// The packets that the source had, and those that arrived there later, are repeated when the host is at the target.
 #[test]
 fn lost_notifications_cost_time_and_no_packet() {
     for name in ["f1-du-cu-cell-switch-notification", "f1-cu-du-cell-switch-notification"] {

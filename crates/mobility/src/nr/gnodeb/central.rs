@@ -11,7 +11,7 @@ impl GNodeB {
         self.hosts.contains_key(&host)
     }
 
-    /// The host is here, and no handover goes on.
+    /// The host is here, and there is no handover.
     pub(in crate::nr) fn serves(&self, host: Addr) -> bool {
         self.present.contains(&host) && self.state(host) == StateName::Serving
     }

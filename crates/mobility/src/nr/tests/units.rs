@@ -2,7 +2,7 @@
 
 use super::table::{AMF, HERE_CENTRAL, OTHER_CENTRAL, better, connected, found, received, table};
 use crate::lab::{ELSEWHERE, HERE, HOST, NOW, Setup, THERE, and, arrived, data, gone, hear, ms, up};
-use crate::nr::distributed::Units;
+use crate::nr::central_unit::Units;
 use crate::nr::{
     CentralUnit, DistributedUnit, Input, Kind, Ltm, Message, Nr, Params, Plan, Purpose, UserEquipment,
 };
@@ -60,13 +60,15 @@ pub fn distributed_unit() -> String {
     let ordered = and(&configured, &[(990, report.clone())]);
     let settled = and(&ordered, &[(992, delivered(&[3], true))]);
     let has_left = and(&settled, &[(993, gone())]);
+    let commanded = and(&active, &[(990, modify(command(ELSEWHERE)))]);
     let reserved = [(1, set_up(1, Purpose::Candidate))];
     let expecting =
         and(&reserved, &[(900, central(900, Kind::CentralCellSwitch { candidates: vec![HERE] }))]);
     let here = |states: &[(u64, Input)]| and(states, &[(950, arrived())]);
     let (at_reserved, at_expecting) = (here(&reserved), here(&expecting));
-    let states: [Setup<'_, Message>; 11] = [
+    let states: [Setup<'_, Message>; 12] = [
         ("nothing", &[]),
+        ("commanded to another central unit", &commanded),
         ("host arrived", &there),
         ("active", &active),
         ("candidates", &configured),

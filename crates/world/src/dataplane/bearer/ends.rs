@@ -112,7 +112,7 @@ pub struct StationEnd {
     pub copying: CauseId,
     /// (Central unit) the distributed unit through which the host is served.
     pub unit: Option<Addr>,
-    /// (Distributed unit) it is to report what has become of packets, when all confirmations have come.
+    /// (Distributed unit) it is to report what has happened to packets, when all confirmations have come.
     pub reports: bool,
 }
 
@@ -177,7 +177,7 @@ impl StationEnd {
         self.waiting().count()
     }
 
-    /// When it reports what has become of packets, as far as it is known now.
+    /// When it reports what has happened to packets, as far as it is known now.
     pub fn report_deadline(&self, now: Time) -> Option<Time> {
         let is_in_air = |(_, sdu): (u32, &Sdu)| matches!(sdu.state, State::OnLink(_));
         let waits = self.sending.transmitter.kept().any(is_in_air);

@@ -215,7 +215,7 @@ impl Network {
         }
     }
 
-    /// What a host has sent and is not confirmed is sent again in the cell that it enters next.
+    /// Packets of a host that are not confirmed are sent again in the cell that it enters next.
     fn recover_uplink(&mut self, host: NodeId, cx: &mut Context) -> Done {
         if self.radio_bearers.host(host).is_none() {
             return Err("recovers its bearers, and the node has none".into());

@@ -1,7 +1,8 @@
 //! Central and distributed units: what they require, and their places.
 
-use super::{CentralUnit, DistributedUnit, Units};
-use crate::nr::{Forwarding, Nr, Params, Procedure};
+use super::{Forwarding, Params, Procedure};
+use crate::nr::central_unit::Units;
+use crate::nr::{CentralUnit, DistributedUnit, Nr};
 use crate::{Buffering, Installation, Keeps, Refusal, Topology};
 use roamlab_engine::{Bytes, Duration};
 use roamlab_packet::Addr;
@@ -56,7 +57,7 @@ impl Params {
             if topology.hosts.iter().any(|host| host.home == *name) {
                 let message = "this is the home of hosts, and the user plane function";
                 let refusal = Refusal::at(format!("central_units[{number}]"), message);
-                return Err(refusal.help("give the central unit a node of its own"));
+                return Err(refusal.help("give the central unit another node"));
             }
         }
         let whole = topology.cells.iter().find(|cell| !self.central_units.contains(&cell.router));

@@ -1,8 +1,8 @@
 //! The distributed unit: it passes RRC messages on, and orders hosts to other cells.
 
-use super::Units;
-use crate::nr::message::Purpose;
-use crate::nr::{Action, Input, Kind, Message, Params, Phase};
+use super::central_unit::Units;
+use super::message::Purpose;
+use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger, Via, Wire};
 use roamlab_engine::Time;
@@ -14,7 +14,7 @@ crate::transitions! {
     DistributedUnit, "state of a host": None "none", Reserved "reserved", Expecting "expecting", Active "active", Stopped "stopped";
     "any" | "host arrived" | "" | "" | "same";
     "any" | "host gone" | "" | "" | "same";
-    "active" | "host gone" | "it was not ordered away" | "f1-ue-context-release-request" | "same";
+    "active, stopped, reserved" | "host gone" | "it was not ordered to a cell of this central unit" | "f1-ue-context-release-request" | "same";
     "active" | "retransmission limit" | "" | "f1-ue-context-release-request" | "same";
     "any" | "nas-service-request, rrc-measurement-report, rrc-reestablishment-request, rrc-reestablishment-complete, rrc-ltm-configuration-complete" | "of a present host" | "f1-ul-rrc-message-transfer" | "same";
     "none, active, stopped" | "rrc-reconfiguration-complete" | "of a present host" | "f1-ul-rrc-message-transfer" | "same";
@@ -28,7 +28,7 @@ crate::transitions! {
     "active" | "f1-ue-context-modification-request" | "a command: sends no more" | "rrc-reconfiguration, f1-ue-context-modification-response, freeze bearer, start buffering, report delivery" | "stopped";
     "active" | "l1-measurement-report" | "of a candidate: orders the host there" | "mac-cell-switch-command, f1-du-cu-cell-switch-notification, start buffering, report delivery" | "stopped";
     "reserved, stopped" | "time" | "the host is still here: orders it again" | "mac-cell-switch-command" | "same";
-    "active" | "packet" | "what becomes of it is to be reported" | "" | "same";
+    "active" | "packet" | "its delivery is to be reported" | "" | "same";
     "active" | "time" | "a report is due" | "report delivery" | "same";
     "active" | "delivery reported" | "" | "f1u-delivery-status" | "same";
     "stopped" | "delivery reported" | "the last one" | "f1u-delivery-status, end bearer, start buffering" | "reserved";
@@ -58,10 +58,12 @@ struct Context {
     id: Identification,
     /// Its cells for switches.
     candidates: Vec<Addr>,
-    /// When it is next reported what has become of packets.
+    /// When it is next reported what has happened to packets.
     status_at: Option<Time>,
     /// The host is ordered to another cell.
     order: Option<Order>,
+    /// It is commanded to a cell of another central unit.
+    leaves: bool,
 }
 
 /// An order to go to another cell.
@@ -109,7 +111,8 @@ impl DistributedUnit {
             }
         };
         let candidates = known.map_or(Vec::new(), |known| known.candidates);
-        self.hosts.insert(host, Context { state, id, candidates, status_at: None, order: None });
+        self.hosts
+            .insert(host, Context { state, id, candidates, status_at: None, order: None, leaves: false });
     }
 
     /// A message of a host for the central unit.
@@ -151,6 +154,7 @@ impl DistributedUnit {
         out.push(Message::about(host, id, Kind::UnitModificationResponse).to(self.central));
         if let Some(target) = target {
             if !self.siblings.contains(&target) {
+                known.leaves = true;
                 out.push(Action::FreezeBearer { host });
             }
             Self::stop(known, host, out);
@@ -217,7 +221,7 @@ impl DistributedUnit {
                 self.present.remove(&host);
                 let Some(known) = self.hosts.get_mut(&host) else { return };
                 known.order = None;
-                if known.state == StateName::Active {
+                if known.state == StateName::Active || known.leaves {
                     let id = known.id;
                     self.tell(host, id, Kind::UnitReleaseRequest { gone: true }, out);
                 }

@@ -106,7 +106,7 @@ impl CentralUnit {
         out.push(Action::ServeThrough { host, unit: target });
     }
 
-    /// A distributed unit reports what has become of packets.
+    /// A distributed unit reports what has happened to packets.
     pub(super) fn delivered(
         &mut self,
         host: Addr,
@@ -228,7 +228,7 @@ impl CentralUnit {
         self.hosts.iter().flat_map(late).collect()
     }
 
-    /// The host has not come to the target.
+    /// The host has not reached the target.
     fn stays(&mut self, host: Addr, target: Addr, out: &mut Vec<Action>) {
         Self::note(host, Phase::HandoverCancelled, out);
         let id = self.gnodeb.newest(host);

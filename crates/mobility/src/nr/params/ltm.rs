@@ -77,7 +77,7 @@ impl Default for LayerOneEvent {
 
 impl LayerOneEvent {
     /// The condition that layer 2 evaluates. `filter_coefficient`: of the other conditions.
-    pub(super) fn condition(
+    pub(in crate::nr) fn condition(
         &self,
         name: &'static str,
         candidates: Vec<Addr>,
@@ -98,12 +98,12 @@ impl LayerOneEvent {
 
 impl Ltm {
     /// From the command until layer 2 is up at the cell; `access`: random access, with the wait for its occasion.
-    pub(super) fn entry(&self, access: Option<Duration>) -> Duration {
+    pub(in crate::nr) fn entry(&self, access: Option<Duration>) -> Duration {
         self.mac_processing + self.target_processing + access.unwrap_or(self.first_data)
     }
 
     /// Refuses what cannot run.
-    pub(super) fn check(&self) -> Result<(), (String, String)> {
+    pub(in crate::nr) fn check(&self) -> Result<(), (String, String)> {
         let refuse = |field: &str, message: &str| Err((format!("ltm.{field}"), message.into()));
         let LayerOneEvent { offset_db, hysteresis_db, report_interval, .. } = self.event;
         if !(2..=8).contains(&self.candidates) {
