@@ -594,12 +594,4 @@ impl Network {
             self.settle_station(station, addr, cx);
         }
     }
-
-    /// A host has come to a base station: its packets wait there, if the numbers are not known.
-    pub(super) fn expect_bearer(&mut self, station: NodeId, host: NodeId) {
-        let addr = self.nodes[host].addr;
-        if let Some(end) = self.radio_bearers.known_station(station, addr) {
-            end.ended = false;
-        }
-    }
 }
