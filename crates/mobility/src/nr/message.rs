@@ -53,7 +53,7 @@ crate::messages! {
     LayerOneReport {
         /// The candidate.
         target: Addr,
-    } "l1-measurement-report" size layer_one_report = 4;
+    } "l1-measurement-report" size layer_one_report = 8;
     /// DU → UE (LTM Cell Switch Command MAC CE, TS 38.321 §6.1.3.75): go there.
     CellSwitchCommand {
         /// Where to go.
@@ -62,7 +62,7 @@ crate::messages! {
         timing: bool,
     } "mac-cell-switch-command" size cell_switch_command = 8;
     /// DU → UE (PDCCH): its first message has come.
-    UplinkGrant "mac-uplink-grant" size uplink_grant = 4;
+    UplinkGrant "mac-uplink-grant" size uplink_grant = 8;
     /// UE → source: it has the candidates.
     ConditionalComplete "rrc-conditional-reconfiguration-complete" size conditional_complete = 12;
     /// Target → UE (RRCReconfiguration with daps-SourceRelease): leave the source.
