@@ -3,7 +3,7 @@
 use crate::events::Condition;
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{Addr, BearerState, Counts, Dscp, MarkingState, Received};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Input of an agent.
 #[derive(Clone, Debug)]
@@ -114,6 +114,15 @@ pub enum L2Trigger {
         /// The state; `None`: there is no numbered bearer here, or its numbers are not known.
         state: Option<BearerState>,
     },
+    /// (At a distributed unit) what has happened to the host's numbered packets: the answer to [`Action::ReportDelivery`].
+    DeliveryReported {
+        /// The host's home address.
+        host: Addr,
+        /// Numbers that RLC has confirmed since the last report, or that it will not send any more.
+        done: BTreeSet<u32>,
+        /// Others are not confirmed yet.
+        open: bool,
+    },
     /// (At a base station) RLC has sent a packet to the host as often as it may, without a confirmation (TS 38.322
     /// §5.3.2).
     RetransmissionLimit {
@@ -145,6 +154,7 @@ impl L2Trigger {
             | L2Trigger::RadioLinkFailure
             | L2Trigger::Received { .. }
             | L2Trigger::BearerReported { .. }
+            | L2Trigger::DeliveryReported { .. }
             | L2Trigger::RetransmissionLimit { .. }
             | L2Trigger::MarkingReported { .. } => None,
         }
@@ -340,6 +350,29 @@ pub enum Action<M, P> {
         /// Copies of packets that have no number, too, behind those that have one.
         fresh: bool,
     },
+    /// (At a central unit) the host's packets that go over the air go, with their numbers, through a tunnel to this
+    /// distributed unit from now on. What was sent to another one before stays sent.
+    ServeThrough {
+        /// The host's home address.
+        host: Addr,
+        /// The distributed unit: a base station that has RLC alone.
+        unit: Addr,
+    },
+    /// Data recovery (TS 38.323 §5.5). At a central unit: what another distributed unit has got and has not reported as done
+    /// goes to the present one. At a mobile host: what is not confirmed is sent again in the cell that it enters next.
+    RecoverBearer {
+        /// The host's home address.
+        host: Addr,
+        /// `false`: at a central unit these packets are given up, and lost.
+        repeat: bool,
+    },
+    /// (At a distributed unit) ask what has happened to the host's numbered packets ([`L2Trigger::DeliveryReported`]).
+    ReportDelivery {
+        /// The host's home address.
+        host: Addr,
+        /// The answer comes when no confirmation is on its way any more; `false`: at the same time.
+        settled: bool,
+    },
     /// (At a mobile host) its numbered bearers continue at the cell that it enters next: what it has sent from the first
     /// packet on that was not confirmed is sent again (TS 38.323 §5.1.2). `reset`: they begin anew, without what the old
     /// ones had (full configuration, or a new connection).
@@ -449,6 +482,9 @@ impl<M, P> Action<M, P> {
             Action::ResumeBearer { host } => Action::ResumeBearer { host },
             Action::ReportBearer { host } => Action::ReportBearer { host },
             Action::ForwardBearer { host, to, fresh } => Action::ForwardBearer { host, to, fresh },
+            Action::ServeThrough { host, unit } => Action::ServeThrough { host, unit },
+            Action::RecoverBearer { host, repeat } => Action::RecoverBearer { host, repeat },
+            Action::ReportDelivery { host, settled } => Action::ReportDelivery { host, settled },
             Action::Reestablish { reset } => Action::Reestablish { reset },
             Action::EnterToo { base_station, after } => Action::EnterToo { base_station, after },
             Action::UseUplink { base_station } => Action::UseUplink { base_station },

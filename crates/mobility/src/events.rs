@@ -57,6 +57,8 @@ pub struct Condition {
     /// One measurement at which the leaving condition holds ends an event. Off: it has to hold for the time to trigger, as
     /// in the standards.
     pub leaves_at_once: bool,
+    /// It is about measurements of layer 1, without the layer-3 filter.
+    pub unfiltered: bool,
 }
 
 /// One event of a condition, or two that must both be met, each after its own time to trigger (TS 38.331 §5.3.5.13.4).
@@ -273,7 +275,15 @@ impl ReportConfig {
         let ReportConfig { offset_db, hysteresis_db, time_to_trigger, .. } = *self;
         let ReportConfig { filter_coefficient, report_interval, .. } = *self;
         let events = Events(vec![Event::A3(A3 { offset_db, hysteresis_db, time_to_trigger })]);
-        Condition { name, candidates, events, filter_coefficient, report_interval, leaves_at_once: false }
+        Condition {
+            name,
+            candidates,
+            events,
+            filter_coefficient,
+            report_interval,
+            leaves_at_once: false,
+            unfiltered: false,
+        }
     }
 
     /// Support for this event in the standard.

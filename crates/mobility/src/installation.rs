@@ -30,6 +30,18 @@ pub struct Installation<R> {
     /// All hosts have a numbered radio bearer: layer 2 numbers their data packets at base stations and hosts, and delivers
     /// them in order.
     pub bearers: Option<BearerValues>,
+    /// Base stations that are distributed units, if there are some.
+    pub units: Option<Units>,
+}
+
+/// Base stations whose numbered bearers end at other nodes (TS 38.401): the base station has RLC and MAC, its central unit
+/// has PDCP.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Units {
+    /// The base stations, each with its central unit, which has no cell.
+    pub central: Vec<(Addr, Addr)>,
+    /// Bytes that a tunnel between them adds.
+    pub overhead: Bytes,
 }
 
 /// A role at a node.
@@ -127,6 +139,7 @@ impl<R> Installation<R> {
             delivers_to_self: false,
             clears_code_point: false,
             bearers: None,
+            units: None,
         }
     }
 
@@ -160,6 +173,7 @@ impl<R> Installation<R> {
             delivers_to_self,
             clears_code_point,
             bearers,
+            units,
         } = self;
         let place = |Placement { at, role: one, buffering, watches_uplink }| Placement {
             at,
@@ -177,6 +191,7 @@ impl<R> Installation<R> {
             delivers_to_self,
             clears_code_point,
             bearers,
+            units,
         }
     }
 }

@@ -344,6 +344,13 @@ impl<K: Kind, A: Agent<Message = Signal<K>, Phase: Debug>> Words<A> {
                     if *fresh { ", with fresh packets" } else { "" }
                 )
             }
+            Action::ServeThrough { unit, .. } => format!("serve through {}", name(*unit)),
+            Action::RecoverBearer { repeat, .. } => {
+                format!("recover bearer{}", if *repeat { "" } else { ", without repeating" })
+            }
+            Action::ReportDelivery { settled, .. } => {
+                format!("report delivery{}", if *settled { " when settled" } else { "" })
+            }
             Action::Reestablish { reset } => {
                 format!("re-establish bearers{}", if *reset { ", new" } else { "" })
             }

@@ -34,7 +34,9 @@ pub use domain::{Domain, is_pattern, matches};
 pub use events::{Condition, Event, Events, Reference, ReferenceCell, ReportConfig};
 pub use identification::Identification;
 use identification::Newest;
-pub use installation::{BufferDrop, BufferFlush, Buffering, Installation, Keeps, Placement, Prediction};
+pub use installation::{
+    BufferDrop, BufferFlush, Buffering, Installation, Keeps, Placement, Prediction, Units,
+};
 pub use protocol::{Help, Protocol, Refusal, Step, Tunnels};
 use protocol::{phases, protocol};
 use roles::roles;

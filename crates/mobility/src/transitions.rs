@@ -28,6 +28,7 @@ pub const TRIGGERS: &[&str] = &[
     "marking reported",
     "bearer reported",
     "retransmission limit",
+    "delivery reported",
     "packet",
     "time",
 ];
@@ -64,6 +65,9 @@ pub const VERBS: &[&str] = &[
     "resume bearer",
     "report bearer",
     "forward bearer",
+    "serve through",
+    "recover bearer",
+    "report delivery",
     "re-establish bearers",
     "leave",
     "enter",
@@ -215,8 +219,9 @@ pub fn describe<K: Kind>(input: &Input<Signal<K>>) -> (Option<Addr>, usize) {
             L2Trigger::MarkingReported { host, .. } => (Some(*host), 10),
             L2Trigger::BearerReported { host, .. } => (Some(*host), 11),
             L2Trigger::RetransmissionLimit { host } => (Some(*host), 12),
+            L2Trigger::DeliveryReported { host, .. } => (Some(*host), 13),
         },
-        Input::Data { host, .. } => (Some(*host), 13),
+        Input::Data { host, .. } => (Some(*host), 14),
         Input::Deadline => (None, TIME),
     };
     (host, K::NAMES.len() + trigger)
@@ -258,6 +263,9 @@ pub fn action_number<K: Kind, P>(action: &Action<Signal<K>, P>) -> Option<usize>
         Action::ResumeBearer { .. } => "resume bearer",
         Action::ReportBearer { .. } => "report bearer",
         Action::ForwardBearer { .. } => "forward bearer",
+        Action::ServeThrough { .. } => "serve through",
+        Action::RecoverBearer { .. } => "recover bearer",
+        Action::ReportDelivery { .. } => "report delivery",
         Action::Reestablish { .. } => "re-establish bearers",
         Action::EnterToo { .. } => "enter too",
         Action::UseUplink { .. } => "use uplink",

@@ -130,8 +130,14 @@ impl Meter {
                 self.filtered.iter().map(|level| level.unwrap_or(f64::NEG_INFINITY)).collect();
             let (offsets, sites) = (self.offsets.as_slice(), self.sites.as_slice());
             let sample = Sample { now, levels: &levels, offsets, serving, here: self.here, sites };
+            let heard = |&level: &f64| if level >= self.audible_dbm { level } else { f64::NEG_INFINITY };
+            let is_needed = self.evaluations.iter().any(|evaluation| evaluation.condition.unfiltered);
+            let own: Vec<f64> = self.levels.iter().filter(|_| is_needed).map(heard).collect();
             for evaluation in &mut self.evaluations {
-                evaluation.compare(&sample, &mut findings);
+                match evaluation.condition.unfiltered {
+                    false => evaluation.compare(&sample, &mut findings),
+                    true => evaluation.compare(&Sample { levels: &own, ..sample }, &mut findings),
+                }
             }
         }
         if self.searching

@@ -247,6 +247,7 @@ fn measurement(case: u64) -> Option<u16> {
                 },
                 second: None,
                 leaves_at_once: true,
+                unfiltered: false,
                 report_interval: [None, Some(Duration::from_millis(240))][dice.below(2) as usize],
             };
             let conditions =

@@ -399,6 +399,9 @@ impl Agents {
             | Action::ResumeBearer { .. }
             | Action::ReportBearer { .. }
             | Action::ForwardBearer { .. }
+            | Action::ServeThrough { .. }
+            | Action::RecoverBearer { .. }
+            | Action::ReportDelivery { .. }
             | Action::Reestablish { .. }) => return self.ask_bearer(node, slot, about_bearer, net, cx),
             of_move => return self.ask_to_move(node, of_move, net, cx),
         }

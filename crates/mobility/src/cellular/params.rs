@@ -124,6 +124,7 @@ impl Conditional {
             filter_coefficient: reports.filter_coefficient,
             report_interval: None,
             leaves_at_once: false,
+            unfiltered: false,
         }
     }
 

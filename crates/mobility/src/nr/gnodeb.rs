@@ -14,6 +14,7 @@ use roamlab_packet::{Addr, Counts, Received};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+mod central;
 mod copies;
 mod reestablishment;
 mod steps;
@@ -280,7 +281,9 @@ impl GNodeB {
                 self.send(host, (self.amf, id), kind, out);
             }
             Kind::InitialContextSetup => self.set_up(about, out),
-            Kind::HandoverRequest { plan } => self.handover_requested(about, (from, from), plan, now, out),
+            Kind::HandoverRequest { plan, .. } => {
+                self.handover_requested(about, (from, from), plan, now, out)
+            }
             Kind::NgHandoverRequest { source } => {
                 self.handover_requested(about, (source, from), Plan::Command, now, out);
             }

@@ -30,7 +30,8 @@ impl Protocol for Params {
             let message = "in NR a handover interrupts for `mobility.times`";
             return Err(Refusal::elsewhere("radio.gap", message).help("remove this"));
         }
-        self.check_places(topology)
+        self.check_places(topology)?;
+        self.check_unit_places(topology)
     }
 
     fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<Nr> {
@@ -45,7 +46,10 @@ impl Protocol for Params {
         installed.place(smf, Smf::new(upf, stream("nr/path-switch"), params));
         installed.place(amf, Amf::new(smf, params));
         let relay = (self.forwarding == Forwarding::Indirect).then_some(upf);
-        for cell in &topology.cells {
+        if !self.central_units.is_empty() {
+            params.place_units(amf, topology, &mut installed);
+        }
+        for cell in topology.cells.iter().filter(|_| self.central_units.is_empty()) {
             let at = topology.address(&cell.name);
             let buffers = Buffering::plain(self.buffer_limit, Keeps::Unacknowledged);
             installed.place_with(at, GNodeB::new(at, (amf, relay), params), Some(buffers));

@@ -11,6 +11,7 @@
 use crate::Identification;
 use crate::cellular::Plan;
 use roamlab_packet::{Addr, Counts, Received};
+use std::collections::BTreeSet;
 
 crate::messages! {
     /// Sizes of messages on the wire, headers included.
@@ -40,6 +41,28 @@ crate::messages! {
         /// The targets that are prepared.
         candidates: Vec<Addr>,
     } "rrc-conditional-reconfiguration" size conditional_reconfiguration = 310;
+    /// Base station → UE (RRCReconfiguration with ltm-Config): cells to which MAC may order it. It takes the place of one
+    /// before.
+    LtmConfiguration {
+        /// The cells, by their base stations.
+        candidates: Vec<Addr>,
+    } "rrc-ltm-configuration" size ltm_configuration = 110;
+    /// UE → base station: it has them.
+    LtmComplete "rrc-ltm-configuration-complete" size ltm_complete = 12;
+    /// UE → DU (layer 1, on PUCCH): this candidate is better.
+    LayerOneReport {
+        /// The candidate.
+        target: Addr,
+    } "l1-measurement-report" size layer_one_report = 8;
+    /// DU → UE (LTM Cell Switch Command MAC CE, TS 38.321 §6.1.3.75): go there.
+    CellSwitchCommand {
+        /// Where to go.
+        target: Addr,
+        /// It has a valid timing advance, so that the UE needs no random access.
+        timing: bool,
+    } "mac-cell-switch-command" size cell_switch_command = 8;
+    /// DU → UE (PDCCH): its first message has come.
+    UplinkGrant "mac-uplink-grant" size uplink_grant = 8;
     /// UE → source: it has the candidates.
     ConditionalComplete "rrc-conditional-reconfiguration-complete" size conditional_complete = 12;
     /// Target → UE (RRCReconfiguration with daps-SourceRelease): leave the source.
@@ -73,6 +96,8 @@ crate::messages! {
     HandoverRequest {
         /// Next step of the source.
         plan: Plan,
+        /// The target cell, by its base station.
+        cell: Addr,
     } "xn-handover-request" size handover_request = 608;
     /// Target → source: its resources are reserved.
     HandoverRequestAcknowledge "xn-handover-request-acknowledge" size handover_request_acknowledge = 416;
@@ -187,6 +212,57 @@ crate::messages! {
         step: Step,
     } "n4-session-modification-response" size modification_response = 150;
 
+    /// CU → DU: a context for this UE.
+    UnitSetupRequest {
+        /// Its purpose.
+        purpose: Purpose,
+    } "f1-ue-context-setup-request" size unit_setup_request = 248;
+    /// DU → CU: the answer to that.
+    UnitSetupResponse "f1-ue-context-setup-response" size unit_setup_response = 248;
+    /// CU → DU: this RRC message goes to the UE, and the context changes with it.
+    UnitModificationRequest {
+        /// The message.
+        rrc: Box<Kind>,
+    } "f1-ue-context-modification-request" size unit_modification = 88 total sizes.unit_modification.0 + rrc.size().0;
+    /// DU → CU: it has sent it.
+    UnitModificationResponse "f1-ue-context-modification-response" size unit_modification_response = 88;
+    /// CU → DU: forget this UE.
+    UnitReleaseCommand "f1-ue-context-release-command" size unit_release_command = 72;
+    /// DU → CU: the answer to that.
+    UnitReleaseComplete "f1-ue-context-release-complete" size unit_release_complete = 72;
+    /// DU → CU: its radio link to the UE has failed.
+    UnitReleaseRequest {
+        /// The UE has gone; otherwise RLC has given a packet up.
+        gone: bool,
+    } "f1-ue-context-release-request" size unit_release_request = 72;
+    /// CU → DU → UE.
+    DownlinkRrcTransfer {
+        /// The message.
+        rrc: Box<Kind>,
+    } "f1-dl-rrc-message-transfer" size downlink_transfer = 72 total sizes.downlink_transfer.0 + rrc.size().0;
+    /// UE → DU → CU.
+    UplinkRrcTransfer {
+        /// The message.
+        rrc: Box<Kind>,
+    } "f1-ul-rrc-message-transfer" size uplink_transfer = 72 total sizes.uplink_transfer.0 + rrc.size().0;
+    /// DU → CU: it has ordered the UE to a cell of another DU.
+    UnitCellSwitch {
+        /// The cell, by its base station.
+        target: Addr,
+    } "f1-du-cu-cell-switch-notification" size unit_cell_switch = 80;
+    /// CU → DU: a UE is ordered to its cell.
+    CentralCellSwitch {
+        /// The UE's candidates, by their base stations.
+        candidates: Vec<Addr>,
+    } "f1-cu-du-cell-switch-notification" size central_cell_switch = 80;
+    /// DU → CU, with data (DOWNLINK DATA DELIVERY STATUS, TS 38.425 §5.4.2).
+    DeliveryStatus {
+        /// Numbers that RLC has confirmed, or that it will not send any more.
+        done: BTreeSet<u32>,
+        /// It sends nothing more.
+        last: bool,
+    } "f1u-delivery-status" size delivery_status = 52;
+
     /// UPF → source → target, in band with data: nothing follows on the old path (GTP-U type 254).
     EndMarker {
         /// The source of a handover, if the UPF between it and the target passes the marker on.
@@ -218,6 +294,17 @@ pub enum Step {
     },
 }
 
+/// The purpose of a UE's context at a distributed unit.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// The UE is here.
+    Serve,
+    /// A handover is to bring the UE here.
+    Handover,
+    /// An order of MAC may bring the UE here.
+    Candidate,
+}
+
 /// The way of a message, by which its transport is known.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Interface {
@@ -235,13 +322,19 @@ impl Kind {
     /// The way of the message.
     pub(super) fn interface(&self) -> Interface {
         match self {
-            Kind::ServiceRequest | Kind::ReestablishmentRequest { .. } => Interface::Unacknowledged,
+            Kind::ServiceRequest
+            | Kind::ReestablishmentRequest { .. }
+            | Kind::LayerOneReport { .. }
+            | Kind::CellSwitchCommand { .. }
+            | Kind::UplinkGrant => Interface::Unacknowledged,
             Kind::ConnectionSetup
             | Kind::MeasurementConfiguration
             | Kind::MeasurementReport { .. }
             | Kind::Reconfiguration { .. }
             | Kind::ConditionalReconfiguration { .. }
             | Kind::ConditionalComplete
+            | Kind::LtmConfiguration { .. }
+            | Kind::LtmComplete
             | Kind::SourceRelease
             | Kind::FailureInformation
             | Kind::ReconfigurationComplete { .. }

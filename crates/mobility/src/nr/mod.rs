@@ -120,6 +120,8 @@
 //! or UPF.
 
 mod amf;
+mod central_unit;
+mod distributed_unit;
 mod gnodeb;
 mod install;
 mod message;
@@ -134,9 +136,13 @@ mod user_equipment;
 
 pub use crate::cellular::{Conditional, Plan};
 pub use amf::Amf;
+pub use central_unit::CentralUnit;
+pub use distributed_unit::DistributedUnit;
 pub use gnodeb::GNodeB;
-pub use message::{Kind, Step};
-pub use params::{CandidateForwarding, Containers, ForwardFrom, Forwarding, Params, Procedure, Sctp};
+pub use message::{Kind, Purpose, Step};
+pub use params::{
+    CandidateForwarding, Containers, ForwardFrom, Forwarding, LayerOneEvent, Ltm, Params, Procedure, Sctp,
+};
 pub use phase::Phase;
 pub use smf::Smf;
 pub use timers::{Interruption, Timers, Times};
@@ -158,6 +164,10 @@ crate::roles! {
     UserEquipment,
     /// At a base station.
     GNodeB,
+    /// At the router of cells that are its distributed units.
+    CentralUnit,
+    /// At a base station that has a central unit.
+    DistributedUnit,
     /// At its own node, or at the home of the hosts.
     Amf,
     /// At its own node, or at the home of the hosts.

@@ -28,7 +28,7 @@ impl Out for Outbox<'_> {
             Block::HandoverRequest { .. } if self.by_core => {
                 (self.amf, Kind::HandoverRequired { target: to })
             }
-            Block::HandoverRequest { plan } => (to, Kind::HandoverRequest { plan }),
+            Block::HandoverRequest { plan } => (to, Kind::HandoverRequest { plan, cell: to }),
             Block::HandoverCommand { target } => (to, Kind::Reconfiguration { target, dual: self.dual }),
             Block::ConditionalReconfiguration { candidates } => {
                 (to, Kind::ConditionalReconfiguration { candidates })

@@ -7,6 +7,11 @@ use roamlab_engine::{Bytes, Duration, DurationLaw, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod ltm;
+mod units;
+
+pub use ltm::{LayerOneEvent, Ltm};
+
 /// NR handover: parameters of all roles.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -24,6 +29,20 @@ pub struct Params {
     /// The node of the user plane function: the home of the hosts, with or without this field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upf: Option<String>,
+    /// Routers that are central units: a cell that hangs off one is a distributed unit of it. None, or those of all cells.
+    /// Default none: each base station is a whole one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub central_units: Vec<String>,
+    /// Bytes that a tunnel between a distributed and a central unit adds: UDP, IPv4, GTP-U with the NR RAN container. Default
+    /// 44 B.
+    pub unit_overhead: Bytes,
+    /// A distributed unit reports what has happened to packets this often, while there is something to report. ASSUMPTION: an
+    /// implementation's value. Default 10 ms.
+    pub delivery_status_interval: Duration,
+    /// Distributed units order hosts to prepared cells of the same central unit (LTM, TS 38.300 §9.2.3.5). Absent: the central
+    /// unit hands them over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ltm: Option<Ltm>,
     /// Who prepares handovers. Default "xn".
     pub procedure: Procedure,
     /// The way of forwarded packets. Default "direct".
@@ -178,6 +197,10 @@ impl Default for Params {
             amf: None,
             smf: None,
             upf: None,
+            central_units: Vec::new(),
+            unit_overhead: Bytes(44),
+            delivery_status_interval: Duration::from_millis(10),
+            ltm: None,
             procedure: Procedure::Xn,
             forwarding: Forwarding::Direct,
             forward_from: ForwardFrom::Command,
@@ -281,6 +304,7 @@ impl Params {
             return Err(("procedure".into(), message.into()));
         }
         self.check_dual()?;
+        self.check_units()?;
         if self.early_status_interval == Duration::ZERO {
             let message = "this time cannot be zero: write for example \"100 ms\"";
             return Err(("early_status_interval".into(), message.into()));

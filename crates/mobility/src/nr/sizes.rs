@@ -8,6 +8,9 @@ use roamlab_engine::{Bytes, Duration};
 /// IP, SCTP and DATA chunk.
 const TRANSPORT: u64 = 48;
 
+/// F1AP around an RRC message. ASSUMPTION: identities and the bearer of the message.
+const TRANSFER: u64 = 24;
+
 /// PDCP with integrity, RLC and MAC.
 const RADIO: u64 = 10;
 
@@ -40,6 +43,13 @@ impl Params {
         match kind {
             Kind::Reconfiguration { .. } | Kind::FullConfiguration => Bytes(RADIO + containers.command.0),
             Kind::ResumeReconfiguration => Bytes(RADIO + containers.candidate.0),
+            Kind::LtmConfiguration { candidates } => {
+                Bytes(RADIO + containers.candidate.0 * candidates.len().max(1) as u64)
+            }
+            Kind::UnitModificationRequest { rrc } => packed(TRANSFER + self.size(rrc).0),
+            Kind::DownlinkRrcTransfer { rrc } | Kind::UplinkRrcTransfer { rrc } => {
+                packed(TRANSFER + self.size(rrc).0)
+            }
             Kind::ConditionalReconfiguration { candidates } => {
                 Bytes(RADIO + containers.candidate.0 * candidates.len().max(1) as u64)
             }
@@ -74,11 +84,14 @@ impl Sctp {
 mod tests {
     use super::*;
     use crate::cellular::Plan;
+    use roamlab_packet::Addr;
+
+    const CELL: Addr = Addr::new(1, 0);
 
     #[test]
     fn the_sizes_of_a_message_are_those_of_its_encoding_in_words_behind_the_transport() {
         let params = Params::default();
-        let request = Kind::HandoverRequest { plan: Plan::Command };
+        let request = Kind::HandoverRequest { plan: Plan::Command, cell: CELL };
         assert_eq!(params.wire(&request).size, Bytes(608));
         let large = Params {
             sizes: super::super::Containers { preparation: Bytes(1500), ..Default::default() },
@@ -94,7 +107,7 @@ mod tests {
     fn default_containers_have_the_sizes_of_the_table() {
         let params = Params::default();
         let kinds = [
-            Kind::HandoverRequest { plan: Plan::Command },
+            Kind::HandoverRequest { plan: Plan::Command, cell: CELL },
             Kind::HandoverRequestAcknowledge,
             Kind::NgHandoverRequestAcknowledge,
             Kind::FullConfiguration,

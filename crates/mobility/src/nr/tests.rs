@@ -3,6 +3,7 @@
 mod core;
 mod gnodeb;
 mod table;
+mod units;
 
 use super::{Forwarding, Params, Procedure};
 use roamlab_engine::{Bytes, Duration};
@@ -32,6 +33,25 @@ fn parameters_are_read_with_units_and_unknown_fields_are_refused() -> Result<(),
         (r#"{"measurement": {"hysteresis_db": 0.3}}"#, "measurement.hysteresis_db"),
         (r#"{"path_switch": {"kind": "exponential", "mean": "0 s"}}"#, "path_switch.mean"),
         (r#"{"bearer": {"sn_bits": 16}}"#, "bearer.sn_bits"),
+        (r#"{"ltm": {}}"#, "ltm"),
+        (r#"{"central_units": ["cu"], "ltm": {"candidates": 1}}"#, "ltm.candidates"),
+        (r#"{"central_units": ["cu"], "ltm": {"event": {"offset_db": 20.0}}}"#, "ltm.event.offset_db"),
+        (
+            r#"{"central_units": ["cu"], "ltm": {"event": {"hysteresis_db": -1.0}}}"#,
+            "ltm.event.hysteresis_db",
+        ),
+        (
+            r#"{"central_units": ["cu"], "ltm": {"event": {"report_interval": "0 s"}}}"#,
+            "ltm.event.report_interval",
+        ),
+        (r#"{"central_units": ["cu"], "ltm": {"command_again": "0 s"}}"#, "ltm.command_again"),
+        (r#"{"central_units": ["cu"], "procedure": "n2"}"#, "procedure"),
+        (r#"{"central_units": ["cu"], "conditional": {}}"#, "conditional"),
+        (r#"{"central_units": ["cu"], "daps": true}"#, "daps"),
+        (r#"{"central_units": ["cu"], "forwarding": "none"}"#, "forwarding"),
+        (r#"{"central_units": ["cu"], "bearer": {"rlc": "um"}}"#, "bearer.rlc"),
+        (r#"{"central_units": ["cu"], "delivery_status_interval": "0 s"}"#, "delivery_status_interval"),
+        (r#"{"central_units": ["cu"], "unit_overhead": "70000 B"}"#, "unit_overhead"),
     ] {
         assert_eq!(refused(text)?.as_deref(), Some(field), "{text}");
     }

@@ -13,9 +13,10 @@ use roamlab_packet::{Addr, Received};
 use std::sync::Arc;
 
 mod failure;
+mod ltm;
 
 crate::transitions! {
-    UserEquipment, "state": Idle "idle", Requesting "requesting", Connected "connected", Syncing "syncing", Dual "dual", Confirming "confirming", Searching "searching", Reestablishing "re-establishing", Resuming "resuming";
+    UserEquipment, "state": Idle "idle", Requesting "requesting", Connected "connected", Syncing "syncing", Dual "dual", Switching "switching", Confirming "confirming", Searching "searching", Reestablishing "re-establishing", Resuming "resuming";
     "idle, requesting, connected, re-establishing, resuming" | "link up" | "not of a cell that it continues in" | "" | "requesting";
     "requesting" | "time" | "the service request leaves, and again each T300" | "nas-service-request" | "same";
     "requesting" | "rrc-setup" | "of one of the requests" | "" | "connected";
@@ -34,6 +35,14 @@ crate::transitions! {
     "connected" | "link up" | "of a target that it has given up" | "leave cell" | "same";
     "searching" | "cell found" | "a candidate, once; starts T304" | "re-establish bearers, enter" | "syncing";
     "connected" | "rrc-full-configuration" | "of its base station" | "re-establish bearers" | "same";
+    "connected" | "rrc-ltm-configuration" | "other candidates of MAC; the same" | "measure, rrc-ltm-configuration-complete" | "same";
+    "connected" | "neighbour better" | "a candidate of MAC is better on layer 1" | "l1-measurement-report" | "same";
+    "connected" | "mac-cell-switch-command" | "newer, of a candidate; starts T304; without timing advance" | "recover bearer, enter" | "switching, syncing";
+    "switching" | "link up" | "the cell is ready, without random access" | "report received, rrc-reconfiguration-complete" | "same";
+    "switching" | "packets received" | "layer 2 answers the request for a report" | "rrc-reconfiguration-complete" | "same";
+    "switching" | "mac-uplink-grant" | "its message has come, stops T304" | "measure" | "connected";
+    "switching" | "time" | "T304; starts T311" | "leave" | "searching";
+    "searching" | "cell found" | "a candidate of MAC, once; starts T304" | "recover bearer, enter" | "syncing";
     "syncing" | "link up" | "random access is done, stops T304" | "report received" | "confirming";
     "confirming" | "time" | "its first message leaves" | "rrc-reconfiguration-complete, measure" | "connected";
     "connected" | "rrc-no-context" | "before T304 would have expired" | "leave" | "syncing";
@@ -76,6 +85,10 @@ pub struct UserEquipment {
     report: Option<Received>,
     /// The candidates of its last cell, for one attempt after a failure.
     stored: Candidates,
+    /// The cells to which MAC may order it.
+    ltm: Candidates,
+    /// It may go to one of them after a failure.
+    attempts: bool,
     /// The source that it has not left yet.
     source: Option<Addr>,
     /// The target that it has given up.
@@ -109,6 +122,12 @@ enum State {
         target: Addr,
         t304: Time,
         alive: bool,
+    },
+    /// MAC has ordered it to a cell; `ready`: it is there, and waits for the answer to its first message.
+    Switching {
+        target: Addr,
+        t304: Time,
+        ready: bool,
     },
     /// Random access is done, and the first message leaves then.
     Confirming {
@@ -170,6 +189,8 @@ impl UserEquipment {
             t304: None,
             report: None,
             stored: Candidates::default(),
+            ltm: Candidates::default(),
+            attempts: true,
             source: None,
             given_up: None,
         }
@@ -185,6 +206,7 @@ impl UserEquipment {
 
     /// A new connection through this base station.
     fn request_service(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
+        self.ltm = Candidates::default();
         self.note(Phase::ServiceRequested, out);
         let at = now + self.params.times.service_request;
         self.state = State::Requesting { base_station, since: None, at };
@@ -209,6 +231,7 @@ impl UserEquipment {
                 self.state = State::Confirming { base_station, at };
                 self.accessed(base_station, out);
             }
+            State::Switching { target, .. } if *target == base_station => self.switched(out),
             State::Dual { target, source, alive, .. } if *target == base_station => {
                 self.source = alive.then_some(*source);
                 self.state = State::Confirming { base_station, at };
@@ -224,6 +247,7 @@ impl UserEquipment {
             }
             State::Syncing { .. }
             | State::Dual { .. }
+            | State::Switching { .. }
             | State::Confirming { .. }
             | State::Searching { .. } => {}
             State::Idle { .. }
@@ -256,7 +280,8 @@ impl UserEquipment {
 
     fn measure(&self, out: &mut Vec<Action>) {
         let report = self.params.measurement.condition(REPORT, None);
-        let conditions = std::iter::once(report).chain(self.execution(&[])).collect();
+        let own = self.layer_one(Some(self.previous));
+        let conditions = std::iter::once(report).chain(self.execution(&[])).chain(own).collect();
         out.push(Action::Measure { conditions });
     }
 
@@ -284,6 +309,7 @@ impl UserEquipment {
     /// Leaves for the target of a handover.
     fn synchronise(&mut self, target: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
         self.store_candidates();
+        self.ltm = Candidates::default();
         self.id = id;
         let t304 = now + self.params.timers.t304;
         self.t304 = Some(t304);
@@ -322,6 +348,8 @@ impl UserEquipment {
         if condition == EXECUTE && candidates.base_stations.contains(&target) {
             self.note(Phase::HandoverExecuted, out);
             self.synchronise(target, id, now, out);
+        } else if condition == ltm::LAYER_ONE && self.ltm.base_stations.contains(&target) {
+            self.send(base_station, Kind::LayerOneReport { target }, out);
         } else if condition == REPORT && target != base_station {
             self.note(Phase::NeighbourReported, out);
             self.send(base_station, Kind::MeasurementReport { target }, out);
@@ -331,7 +359,7 @@ impl UserEquipment {
     /// Its first message to the base station that has it now, with the report that it has made.
     fn confirm(&mut self, base_station: Addr, phase: Option<Phase>, out: &mut Vec<Action>) {
         let received = self.report.take();
-        self.previous = base_station;
+        (self.previous, self.attempts) = (base_station, true);
         self.state = State::Connected { base_station, candidates: Candidates::default() };
         if let Some(phase) = phase {
             self.note(phase, out);
@@ -354,6 +382,7 @@ impl UserEquipment {
             (State::Connected { base_station, .. }, kind) if from == *base_station => {
                 self.when_connected(from, (id, kind), now, out);
             }
+            (State::Switching { target, .. }, Kind::UplinkGrant) if from == *target => self.granted(out),
             (
                 State::Confirming { base_station, .. }
                 | State::Reestablishing { base_station, .. }
@@ -389,6 +418,10 @@ impl UserEquipment {
             Kind::ConditionalReconfiguration { candidates: base_stations } => {
                 self.reconfigure(Candidates { id, base_stations }, out);
             }
+            Kind::LtmConfiguration { candidates: base_stations } => {
+                self.configure(from, Candidates { id, base_stations }, out);
+            }
+            Kind::CellSwitchCommand { target, timing } => self.ordered((target, timing), id, now, out),
             Kind::FullConfiguration => out.push(Action::Reestablish { reset: true }),
             Kind::NoContext => match self.t304.filter(|&t304| t304 > now) {
                 Some(t304) => {
@@ -408,7 +441,11 @@ impl UserEquipment {
                 out.push(Action::Search);
             }
             State::Requesting { at, .. } if at <= now => self.ask_for_service(now, out),
-            State::Syncing { t304, .. } | State::Dual { t304, alive: false, .. } if t304 <= now => {
+            State::Syncing { t304, .. }
+            | State::Switching { t304, .. }
+            | State::Dual { t304, alive: false, .. }
+                if t304 <= now =>
+            {
                 self.search(now, out);
             }
             State::Dual { source, target, t304, .. } if t304 <= now => self.stay((source, target), out),
@@ -425,6 +462,7 @@ impl UserEquipment {
             (L2Trigger::LinkUp { base_station }, _) => self.link_up(base_station, now, out),
             (L2Trigger::CellFound { base_station }, _) => self.cell_found(base_station, now, out),
             (L2Trigger::Received { packets, .. }, State::Confirming { .. }) => self.report = Some(packets),
+            (L2Trigger::Received { packets, .. }, State::Switching { .. }) => self.complete(packets, out),
             (L2Trigger::Received { to, packets }, State::Connected { base_station, .. })
                 if to == *base_station =>
             {
@@ -433,7 +471,10 @@ impl UserEquipment {
             // Its own doing.
             (
                 L2Trigger::LinkDown { .. } | L2Trigger::RadioLinkFailure,
-                State::Syncing { .. } | State::Searching { .. } | State::Idle { .. },
+                State::Syncing { .. }
+                | State::Switching { .. }
+                | State::Searching { .. }
+                | State::Idle { .. },
             ) => {}
             (L2Trigger::LinkDown { .. } | L2Trigger::RadioLinkFailure, State::Dual { .. }) => {
                 self.lose_source(&trigger, out);
@@ -463,6 +504,7 @@ impl Role for UserEquipment {
             State::Connected { .. } => StateName::Connected,
             State::Syncing { .. } => StateName::Syncing,
             State::Dual { .. } => StateName::Dual,
+            State::Switching { .. } => StateName::Switching,
             State::Confirming { .. } => StateName::Confirming,
             State::Searching { .. } => StateName::Searching,
             State::Reestablishing { .. } => StateName::Reestablishing,
@@ -497,7 +539,9 @@ impl Agent for UserEquipment {
             State::Idle { retry } => [retry, None],
             State::Connected { .. } => [None, None],
             State::Requesting { at, .. } | State::Confirming { at, .. } => [Some(at), None],
-            State::Syncing { t304, .. } | State::Dual { t304, .. } => [Some(t304), None],
+            State::Syncing { t304, .. } | State::Switching { t304, .. } | State::Dual { t304, .. } => {
+                [Some(t304), None]
+            }
             State::Searching { t311, step } => match step {
                 Step::Search(at) | Step::Read(_, at) => [Some(t311), Some(at)],
                 Step::Choose => [Some(t311), None],

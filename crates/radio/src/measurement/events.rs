@@ -19,6 +19,8 @@ pub struct Condition {
     pub report_interval: Option<Duration>,
     /// One measurement at which a leaving condition holds ends its event; else it has to hold for the time to trigger.
     pub leaves_at_once: bool,
+    /// It is about levels that the layer-3 filter has not changed.
+    pub unfiltered: bool,
 }
 
 /// Results of a measurement; cells are numbers.
@@ -127,6 +129,7 @@ struct State {
 }
 
 /// A measurement.
+#[derive(Copy, Clone)]
 pub(super) struct Sample<'a> {
     pub(super) now: Time,
     /// The filtered level of each cell, in dBm; minus infinity out of hearing.

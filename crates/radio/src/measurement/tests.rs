@@ -13,6 +13,7 @@ const fn a3(offset_db: f64, hysteresis_db: f64, millis: u64) -> Condition {
         second: None,
         report_interval: None,
         leaves_at_once: true,
+        unfiltered: false,
     }
 }
 

@@ -220,6 +220,7 @@ fn random_condition(below: &mut impl FnMut(u64) -> u64) -> Condition {
         second: (below(2) == 0).then(|| random_event(below)),
         report_interval: (below(2) == 0).then_some(Duration::from_millis(120)),
         leaves_at_once: below(2) == 0,
+        unfiltered: false,
     }
 }
 

@@ -24,6 +24,15 @@ impl Agents {
             Action::FreezeBearer { host } => net.freeze_bearer(node, of(host), true, cx),
             Action::ResumeBearer { host } => net.freeze_bearer(node, of(host), false, cx),
             Action::ForwardBearer { host, to, fresh } => net.forward_bearer(node, of(host), (to, fresh), cx),
+            Action::ServeThrough { host, unit } => net.serve_through(node, of(host), unit, cx),
+            Action::RecoverBearer { host, repeat } => net.recover_bearer(node, of(host), repeat, cx),
+            Action::ReportDelivery { host, settled: true } => net.report_when_settled(node, of(host), cx),
+            Action::ReportDelivery { host, settled: false } => {
+                let (done, open) = net.take_done(node, of(host), cx)?;
+                let trigger = L2Trigger::DeliveryReported { host, done, open };
+                self.input(node, slot, Input::Trigger(trigger), net, cx);
+                Ok(())
+            }
             Action::Reestablish { reset } => net.reestablish(node, reset, cx),
             Action::ReportBearer { host } => {
                 let state = net.bearer_state(node, of(host), cx)?;
@@ -44,8 +53,13 @@ impl Agents {
         net: &mut Network,
         cx: &mut Context,
     ) {
-        let Some(row) = net.bearer_timer((node, host), last, cx) else { return };
+        let limit = net.bearer_timer((node, host), last, cx);
         let addr = net.address(host);
+        if last && let Some((key, (done, open))) = net.due_report(node, addr, cx) {
+            let trigger = L2Trigger::DeliveryReported { host: addr, done, open };
+            self.input(node, key.slot, Input::Trigger(trigger), net, cx);
+        }
+        let Some(row) = limit else { return };
         let trigger = match node == host {
             true => L2Trigger::RadioLinkFailure,
             false => L2Trigger::RetransmissionLimit { host: addr },

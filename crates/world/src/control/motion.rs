@@ -67,7 +67,7 @@ impl Agents {
             cell.map(|cell| cell.0 as usize).ok_or("measures a candidate that has no cell")
         };
         let numbered = |condition: &Condition| {
-            let Condition { name, report_interval, leaves_at_once, .. } = *condition;
+            let Condition { name, report_interval, leaves_at_once, unfiltered, .. } = *condition;
             let candidates: Option<Result<_, &str>> =
                 condition.candidates.as_ref().map(|all| all.iter().map(cell).collect());
             let candidates = candidates.transpose()?;
@@ -76,7 +76,15 @@ impl Agents {
                 [event, second] => (tested(event), Some(tested(second))),
                 _ => return Err("evaluates a condition that has not one event or two".into()),
             };
-            Ok(radio::Condition { name, candidates, event, second, report_interval, leaves_at_once })
+            Ok(radio::Condition {
+                name,
+                candidates,
+                event,
+                second,
+                report_interval,
+                leaves_at_once,
+                unfiltered,
+            })
         };
         let filter_coefficient = conditions.first().map_or(0, |first| first.filter_coefficient);
         let numbered = conditions.iter().map(numbered).collect::<Done<Vec<_>>>()?;

@@ -28,6 +28,7 @@ mod air;
 mod arrival;
 mod bearer_air;
 mod bearer_requests;
+mod bearer_split;
 mod bearer_timers;
 mod holding;
 mod ip;

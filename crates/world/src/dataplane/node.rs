@@ -28,6 +28,8 @@ pub struct Domain {
     pub delivers_to_self: bool,
     /// Its hosts have numbered radio bearers.
     pub bearers: Option<BearerValues>,
+    /// Bytes that a tunnel between a distributed and a central unit adds.
+    pub unit_overhead: Bytes,
 }
 
 /// A node.
@@ -53,6 +55,10 @@ pub struct Node {
     pub clears_code_point: bool,
     /// It is a base station, or a host, of numbered radio bearers.
     pub numbers: bool,
+    /// (Distributed unit) where its numbered bearers end: its central unit.
+    pub central: Option<Addr>,
+    /// It is a central unit.
+    pub is_central: bool,
     /// (Mobile host) more happens to a packet that it receives over the air than IP input.
     pub treats_received: bool,
     /// Some agent here keeps copies of what is sent over the air.
@@ -79,6 +85,8 @@ impl Node {
             inspects_packets: false,
             clears_code_point: false,
             numbers: false,
+            central: None,
+            is_central: false,
             treats_received: false,
             keeps_copies: false,
             is_access_router: false,

@@ -103,6 +103,12 @@ pub fn install(
             nodes[node].agents.push(Agent::new(id, role, buffering, (watches_uplink, discard)));
             nodes[node].numbers |= installed.bearers.is_some() && nodes[node].serves.is_some();
         }
+        let units = installed.units.as_ref();
+        for (base_station, central) in units.iter().flat_map(|units| &units.central) {
+            nodes[by_address[base_station]].central = Some(*central);
+            let central = &mut nodes[by_address[central]];
+            (central.numbers, central.is_central) = (true, true);
+        }
         let hosts: BTreeSet<Addr> = topology.hosts.iter().map(|host| topology.address(&host.name)).collect();
         for host in hosts.iter().map(|host| by_address[host]) {
             nodes[host].clears_code_point |= installed.clears_code_point;
@@ -124,6 +130,7 @@ pub fn install(
             discards_unknown: installed.discards_unknown,
             delivers_to_self: installed.delivers_to_self,
             bearers: installed.bearers,
+            unit_overhead: units.map_or(overhead, |units| units.overhead),
         });
         setting.mark = spec.mark().unwrap_or(setting.mark);
         setting.predictions.extend(installed.predictions);

@@ -3,8 +3,10 @@
 mod conditional;
 mod dual;
 mod lab;
+mod ltm;
 mod n2;
 mod reestablishment;
 mod trouble;
+mod units;
 mod uplink;
 mod xn;

@@ -22,7 +22,7 @@ fn reported(state: Option<BearerState>) -> Input {
 }
 
 fn request(from: Addr, millis: u64) -> Input {
-    hear(from, millis, Kind::HandoverRequest { plan: Plan::Command })
+    hear(from, millis, Kind::HandoverRequest { plan: Plan::Command, cell: HERE })
 }
 
 fn reestablish() -> Input {
@@ -177,7 +177,8 @@ pub fn gnodeb_as_target() -> String {
     let mut full = base_station(&Params { admission_limit: Some(1), admission, ..Params::default() });
     let mut out = Vec::new();
     for host in [OTHER, HOST] {
-        let message = Message::about(host, id(900), Kind::HandoverRequest { plan: Plan::Command });
+        let message =
+            Message::about(host, id(900), Kind::HandoverRequest { plan: Plan::Command, cell: HERE });
         full.on(Input::Message { from: THERE, message }, NOW, &mut out);
     }
     assert_eq!((full.state(OTHER), full.state(HOST)), ("prepared", "none"));
@@ -329,7 +330,7 @@ pub fn conditional_source() -> String {
         (
             "handover request 990: conditional",
             NOW,
-            hear(THERE, 990, Kind::HandoverRequest { plan: Plan::Condition }),
+            hear(THERE, 990, Kind::HandoverRequest { plan: Plan::Condition, cell: HERE }),
         ),
         ("release command 990", NOW, hear(AMF, 990, Kind::ContextReleaseCommand)),
         ("retransmission limit", NOW, Input::Trigger(L2Trigger::RetransmissionLimit { host: HOST })),
@@ -344,7 +345,7 @@ pub fn conditional_source() -> String {
 /// A target keeps a candidate for its life time and its own wait.
 pub fn conditional_target() -> String {
     let prepared = [
-        (900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Condition })),
+        (900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Condition, cell: HERE })),
         (901, Input::Deadline),
         (930, arrived()),
     ];
@@ -376,7 +377,7 @@ pub fn conditional_source_that_forwards_early() -> String {
     ];
     let params = Params { candidate_forwarding: CandidateForwarding::Early, ..conditional() };
     let text = table(&base_station(&params), &states, &inputs);
-    let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Condition }))];
+    let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Condition, cell: HERE }))];
     let states: [Setup<'_, Message>; 1] = [("candidate", &prepared)];
     let status = |discard| hear(THERE, 900, Kind::EarlyStatusTransfer { count: 7, discard });
     let inputs = [("first 7", NOW, status(false)), ("discard 7", NOW, status(true))];
@@ -424,8 +425,10 @@ pub fn dual_source() -> String {
 }
 
 pub fn dual_target() -> String {
-    let prepared =
-        [(900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Dual })), (901, Input::Deadline)];
+    let prepared = [
+        (900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Dual, cell: HERE })),
+        (901, Input::Deadline),
+    ];
     let confirmed = and(&prepared, &[(930, arrived()), (945, complete(900))]);
     let states: [Setup<'_, Message>; 2] = [("prepared", &prepared), ("confirmed", &confirmed)];
     let inputs = [

@@ -6,6 +6,7 @@ use super::gnodeb::{
     gnodeb_as_source, gnodeb_as_target, gnodeb_over_n2, gnodeb_that_gets_a_context,
     gnodeb_that_waits_with_the_command, gnodeb_without_forwarding,
 };
+use super::units::{central_unit, central_unit_with_ltm, distributed_unit, ltm_user_equipment};
 use crate::L2Trigger;
 use crate::lab::{
     self, ELSEWHERE, HERE, HOST, NOW, Setup, THERE, Words, and, clock, down, hear, ms, transitions, up,
@@ -35,8 +36,14 @@ lab::cases! {
     smf,
     smf_that_takes_its_time,
     upf,
+    distributed_unit,
+    central_unit,
+    central_unit_with_ltm,
+    ltm_user_equipment,
 }
 
+pub const HERE_CENTRAL: Addr = Addr::new(20, 0);
+pub const OTHER_CENTRAL: Addr = Addr::new(21, 0);
 pub const OTHER: Addr = Addr::new(1, 2);
 pub const UPF: Addr = Addr::new(1, 0);
 pub const AMF: Addr = Addr::new(2, 0);
@@ -51,6 +58,8 @@ const NAMES: &[(Addr, &str)] = &[
     (HERE, "here"),
     (THERE, "there"),
     (ELSEWHERE, "third"),
+    (HERE_CENTRAL, "cu"),
+    (OTHER_CENTRAL, "other cu"),
 ];
 
 fn name(addr: Addr) -> String {
@@ -82,6 +91,21 @@ fn detail(message: &Message) -> String {
         Kind::PathSwitchRequest { base_station } => format!(": {}", name(*base_station)),
         Kind::NgHandoverRequest { source } => format!(": from {}", name(*source)),
         Kind::ReestablishmentRequest { previous } => format!(": from {}", name(*previous)),
+        Kind::UnitSetupRequest { purpose } => format!(": {purpose:?}").to_lowercase(),
+        Kind::UnitModificationRequest { rrc }
+        | Kind::DownlinkRrcTransfer { rrc }
+        | Kind::UplinkRrcTransfer { rrc } => {
+            let inner = Message { kind: (**rrc).clone(), ..message.clone() };
+            format!(" of {}{}", inner.name(), detail(&inner))
+        }
+        Kind::LayerOneReport { target } | Kind::UnitCellSwitch { target } => format!(": {}", name(*target)),
+        Kind::CellSwitchCommand { target, timing } => {
+            format!(": {}{}", name(*target), if *timing { "" } else { ", random access" })
+        }
+        Kind::DeliveryStatus { done, last } => format!(": {done:?}{}", if *last { ", last" } else { "" }),
+        Kind::LtmConfiguration { candidates } => {
+            format!(": {}", candidates.iter().map(|target| name(*target)).collect::<Vec<_>>().join(" or "))
+        }
         Kind::ReconfigurationComplete { received: Some(_) } => ", with report".into(),
         Kind::ConditionalReconfiguration { candidates } => {
             format!(": {}", candidates.iter().map(|target| name(*target)).collect::<Vec<_>>().join(" or "))
@@ -103,20 +127,20 @@ pub fn table(agent: &Nr, states: &[Setup<'_, Message>], inputs: &[(&str, Time, I
     transitions(agent, &Words { names: NAMES, detail }, states, ms(1_000), inputs)
 }
 
-fn received(to: Addr) -> Input {
+pub fn received(to: Addr) -> Input {
     let packets = Received::Status { first_missing: 7, later: [9].into() };
     Input::Trigger(L2Trigger::Received { to, packets })
 }
 
-fn better(condition: &'static str, base_station: Addr) -> Input {
+pub fn better(condition: &'static str, base_station: Addr) -> Input {
     Input::Trigger(L2Trigger::NeighbourBetter { condition, base_station })
 }
 
-fn found(base_station: Addr) -> Input {
+pub fn found(base_station: Addr) -> Input {
     Input::Trigger(L2Trigger::CellFound { base_station })
 }
 
-fn connected() -> Vec<(u64, Input)> {
+pub fn connected() -> Vec<(u64, Input)> {
     vec![
         (1, up(HERE)),
         (101, Input::Deadline),

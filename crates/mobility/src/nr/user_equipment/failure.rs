@@ -48,6 +48,9 @@ impl UserEquipment {
     }
 
     pub(super) fn cell_found(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
+        if matches!(self.state, State::Searching { .. }) && self.attempt(base_station, now, out) {
+            return;
+        }
         match &mut self.state {
             State::Idle { retry } => {
                 // Another search before the entry is done would postpone it again, without end.
@@ -63,6 +66,7 @@ impl UserEquipment {
                 self.synchronise(base_station, id.max(self.id), now, out);
             }
             State::Searching { step, .. } => {
+                self.ltm = Candidates::default();
                 *step = Step::Read(base_station, now + self.params.times.system_information);
                 let after = self.entry();
                 self.note(Phase::CellChosen, out);

@@ -89,6 +89,7 @@ const REPORT: Condition = Condition {
     second: None,
     report_interval: None,
     leaves_at_once: true,
+    unfiltered: false,
 };
 
 /// The record of handovers: when, in ms, and what.
@@ -213,6 +214,7 @@ fn evaluate(world: &mut World, events: &str) {
         filter_coefficient: 0,
         report_interval: None,
         leaves_at_once: false,
+        unfiltered: false,
     };
     Agents::evaluate(host, &[condition], &mut world.planes.network).unwrap();
 }

@@ -1,7 +1,7 @@
 //! The ends of a bearer: at a host, and at a base station.
 
 use super::alarm::{Alarm, Causes};
-use super::sending::Sending;
+use super::sending::{Sdu, Sending, State};
 use crate::ids::AgentIndex;
 use roamlab_engine::Time;
 use roamlab_mobility::BearerValues;
@@ -110,6 +110,10 @@ pub struct StationEnd {
     pub causes: Causes,
     /// The row of the causes of the last request about copies.
     pub copying: CauseId,
+    /// (Central unit) the distributed unit through which the host is served.
+    pub unit: Option<Addr>,
+    /// (Distributed unit) it is to report what has happened to packets, when all confirmations have come.
+    pub reports: bool,
 }
 
 impl StationEnd {
@@ -132,6 +136,8 @@ impl StationEnd {
             alarm: Alarm::default(),
             causes: Causes::default(),
             copying: CauseId::NONE,
+            unit: None,
+            reports: false,
         }
     }
 
@@ -169,6 +175,13 @@ impl StationEnd {
     /// How many packets wait here.
     pub fn packets(&self) -> usize {
         self.waiting().count()
+    }
+
+    /// When it reports what has happened to packets, as far as it is known now.
+    pub fn report_deadline(&self, now: Time) -> Option<Time> {
+        let is_in_air = |(_, sdu): (u32, &Sdu)| matches!(sdu.state, State::OnLink(_));
+        let waits = self.sending.transmitter.kept().any(is_in_air);
+        (self.reports && !waits).then(|| self.sending.last_confirmation().unwrap_or(now))
     }
 
     /// True if something is left for the host: it waits for a number, or is to be sent again.

@@ -2,7 +2,7 @@
 
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{BearerValues, RlcMode};
-use roamlab_packet::{PacketId, Snapshot, Waiting};
+use roamlab_packet::{Addr, PacketId, Snapshot, Waiting};
 use roamlab_radio::bearer::{Kept, Repair, RepairTimers, Transmitter};
 use roamlab_record::ids::LinkId;
 use std::collections::{BTreeSet, VecDeque};
@@ -25,6 +25,8 @@ pub enum State {
     Lost(Waiting),
     /// It has arrived, and the confirmation has not, or has been lost.
     Received,
+    /// This distributed unit has it.
+    Below(Addr),
 }
 
 /// What is known of another copy of a packet that the air loses.
@@ -63,6 +65,8 @@ pub struct Sending {
     /// Packets in flight, or at the receiver, of which no copy is kept, because their discardTimers have expired.
     only: BTreeSet<u32>,
     confirmations: VecDeque<Confirmation>,
+    /// (Distributed unit) numbers that are confirmed or given up, and not reported yet.
+    pub done: Option<BTreeSet<u32>>,
 }
 
 impl Sending {
@@ -81,6 +85,7 @@ impl Sending {
             limit_reported: false,
             only: BTreeSet::new(),
             confirmations: VecDeque::new(),
+            done: None,
         }
     }
 
@@ -103,7 +108,7 @@ impl Sending {
             State::OnLink(expected) if expected == link => sdu.state = State::Received,
             // A copy of it has arrived, or it is to be sent elsewhere.
             State::Received => {}
-            State::OnLink(_) | State::Lost(_) => return,
+            State::OnLink(_) | State::Lost(_) | State::Below(_) => return,
         }
         self.repair.received(number, started, now);
         self.confirmations.push_back(Confirmation { arrival: now + delay, sent: now, link, number });
@@ -156,9 +161,22 @@ impl Sending {
                 }
                 self.transmitter.confirm(number);
                 self.repair.forget(number);
+                self.note_done(number);
             }
         }
         released
+    }
+
+    /// Its central unit need not keep this packet any more.
+    pub fn note_done(&mut self, number: u32) {
+        if let Some(done) = &mut self.done {
+            done.insert(number);
+        }
+    }
+
+    /// When the last confirmation that is on its way arrives.
+    pub fn last_confirmation(&self) -> Option<Time> {
+        self.confirmations.iter().map(|each| each.arrival).max()
     }
 
     /// When the next confirmation arrives.
@@ -188,6 +206,7 @@ impl Sending {
         if self.transmitter.get(number).is_some_and(is_there) {
             self.transmitter.forget(number);
             self.repair.forget(number);
+            self.note_done(number);
         }
     }
 
@@ -196,7 +215,7 @@ impl Sending {
         self.repair.forget(number);
         match self.transmitter.forget(number)?.state {
             State::Lost(packet) => Some(packet),
-            State::OnLink(_) | State::Received => None,
+            State::OnLink(_) | State::Received | State::Below(_) => None,
         }
     }
 
@@ -204,7 +223,7 @@ impl Sending {
     pub fn waiting(&self) -> impl Iterator<Item = &Waiting> {
         self.transmitter.kept().filter_map(|(_, sdu)| match &sdu.state {
             State::Lost(packet) => Some(packet),
-            State::OnLink(_) | State::Received => None,
+            State::OnLink(_) | State::Received | State::Below(_) => None,
         })
     }
 }

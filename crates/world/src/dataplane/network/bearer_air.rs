@@ -6,7 +6,7 @@ use crate::dataplane::bearer::{Arrived, Copy, Line, Sdu, State};
 use crate::dataplane::link::End;
 use crate::ids::{AgentIndex, CellId, HostAtAgent};
 use crate::notices::PendingNotice;
-use roamlab_engine::Time;
+use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::{BearerValues, Direction, Via};
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
 use roamlab_radio::bearer::Arrival;
@@ -15,10 +15,10 @@ use roamlab_record::ids::{LinkId, Location, NodeId};
 
 /// A packet on a link: when its transmission began, and its number.
 #[derive(Copy, Clone)]
-struct Flight {
-    link: LinkId,
-    started: Time,
-    number: u32,
+pub(super) struct Flight {
+    pub(super) link: LinkId,
+    pub(super) started: Time,
+    pub(super) number: u32,
 }
 
 impl Network {
@@ -86,10 +86,8 @@ impl Network {
         (key, copied): (HostAtAgent, &[Addr]),
         cx: &mut Context,
     ) {
-        let Some(cell) = self.nodes[node].serves else {
-            return cx.lose(packet, DropReason::NoRoute, Location::Node(node));
-        };
-        let waiting = self.links.waiting_for(self.cells.air(cell), key.host);
+        let air = self.nodes[node].serves.map(|cell| self.cells.air(cell));
+        let waiting = air.map_or((0, Bytes(0)), |air| self.links.waiting_for(air, key.host));
         let Some(end) = self.radio_bearers.known_station(node, key.host) else { return };
         let size = cx.pool[&packet].wire_size().0;
         let (packets, bytes) = (end.values.queue_packets.0 as usize, end.values.queue_bytes.0);
@@ -121,13 +119,16 @@ impl Network {
         (host, number, copied): (Addr, u32, &[Addr]),
         cx: &mut Context,
     ) {
-        let Some(cell) = self.nodes[node].serves else {
-            return cx.lose(packet, DropReason::NoRoute, Location::Node(node));
-        };
         cx.pool.set_number(&packet, Some(number));
         self.copy_numbered(node, &packet, (host, number, copied), cx);
-        let air = self.cells.air(cell);
+        let Some(cell) = self.nodes[node].serves else {
+            return self.send_below(node, packet, (host, number), cx);
+        };
+        let (air, is_unit) = (self.cells.air(cell), self.nodes[node].central.is_some());
         let Some(end) = self.radio_bearers.known_station(node, host) else { return };
+        if is_unit {
+            end.sending.done.get_or_insert_default();
+        }
         let since = cx.pool.since(&cx.pool[&packet]).unwrap_or(cx.now);
         let snapshot = end.sending.repairs().then(|| cx.pool.snapshot(&packet));
         let before = end.sending.transmitter.keep(number, since, Sdu { snapshot, state: State::OnLink(air) });
@@ -426,6 +427,10 @@ impl Network {
             return None;
         }
         self.confirm_up(host, Flight { link, started, number }, cx);
+        if let Some(central) = self.nodes[station].central {
+            self.send_between(station, packet, (key.slot, central), cx);
+            return None;
+        }
         let arrived = Arrived { link, packet: packet.into() };
         let end = self.radio_bearers.station(station, addr, (key.slot, values));
         if end.adopted {
@@ -436,7 +441,12 @@ impl Network {
         None
     }
 
-    fn confirm_up(&mut self, host: NodeId, Flight { link, started, number }: Flight, cx: &mut Context) {
+    pub(super) fn confirm_up(
+        &mut self,
+        host: NodeId,
+        Flight { link, started, number }: Flight,
+        cx: &mut Context,
+    ) {
         let delay = self.links.delay(link);
         self.note_lost_numbers(cx);
         self.settle_host(host, cx);
@@ -582,14 +592,6 @@ impl Network {
         let addr = self.nodes[host].addr;
         for station in self.radio_bearers.stations_of(addr) {
             self.settle_station(station, addr, cx);
-        }
-    }
-
-    /// A host has come to a base station: its packets wait there, if the numbers are not known.
-    pub(super) fn expect_bearer(&mut self, station: NodeId, host: NodeId) {
-        let addr = self.nodes[host].addr;
-        if let Some(end) = self.radio_bearers.known_station(station, addr) {
-            end.ended = false;
         }
     }
 }

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 impl Network {
     /// The values of the bearer that a request is about.
-    fn asked_bearer(&self, node: NodeId, key: HostAtAgent) -> Done<BearerValues> {
-        if self.nodes[node].serves.is_none() {
+    pub(super) fn asked_bearer(&self, node: NodeId, key: HostAtAgent) -> Done<BearerValues> {
+        if self.nodes[node].serves.is_none() && !self.nodes[node].is_central {
             return Err("asks for a numbered bearer, and the node has no cell".into());
         }
         self.bearer_values(node, key)
@@ -43,7 +43,9 @@ impl Network {
     pub fn freeze_bearer(&mut self, node: NodeId, key: HostAtAgent, frozen: bool, cx: &mut Context) -> Done {
         let values = self.asked_bearer(node, key)?;
         self.settle_station(node, key.host, cx);
-        self.radio_bearers.station(node, key.host, (key.slot, values)).frozen = frozen;
+        let end = self.radio_bearers.station(node, key.host, (key.slot, values));
+        // A distributed unit may go on with a host that has not left.
+        (end.frozen, end.ended) = (frozen, end.ended && frozen);
         self.number_line(node, key.host, cx);
         self.watch_station(node, key.host, cx);
         Ok(())
@@ -169,14 +171,17 @@ impl Network {
         &mut self,
         node: NodeId,
         key: HostAtAgent,
-        air: LinkId,
+        air: Option<LinkId>,
         cx: &mut Context,
     ) -> Option<Vec<PacketId>> {
         let values = self.bearer_values(node, key)?;
         self.note_lost_numbers(cx);
         self.settle_station(node, key.host, cx);
         let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == key.host && !packet.is_signal();
-        let waiting = self.links.take_matching(air, false, &for_host, cx);
+        let waiting = air.map_or_else(Vec::new, |air| self.links.take_matching(air, false, &for_host, cx));
+        if self.nodes[node].central.is_some() {
+            return Some(self.collect_unsent(node, key.host, waiting, cx));
+        }
         let cause = self.cells.moved(key.host);
         let end = self.radio_bearers.station(node, key.host, (key.slot, values));
         let line: Vec<PacketId> =
@@ -198,6 +203,9 @@ impl Network {
 
     /// Other base stations have got copies of all packets with a lower number.
     pub(super) fn numbers_copied(&mut self, node: NodeId, host: Addr) -> u32 {
+        if self.nodes[node].central.is_some() {
+            return u32::MAX;
+        }
         let end = self.radio_bearers.known_station(node, host);
         end.and_then(|end| end.copied.values().copied().max()).unwrap_or(0)
     }
@@ -212,16 +220,22 @@ impl Network {
         let Some(values) = self.bearer_values(node, key) else { return Vec::new() };
         self.note_lost_numbers(cx);
         let Some(end) = self.radio_bearers.known_station(node, key.host) else { return Vec::new() };
-        let copied = end.copied.values().copied().max().unwrap_or(0);
+        let is_unit = self.nodes[node].central.is_some();
+        // A central unit has all packets of its distributed units.
+        let copied = if is_unit { u32::MAX } else { end.copied.values().copied().max().unwrap_or(0) };
         let handed_over = end.handed_over.max(copied);
         let mut new = StationEnd::new(key.slot, values);
-        (new.handed_over, new.alarm, new.ended) = (handed_over, end.alarm, true);
+        (new.handed_over, new.alarm, new.ended, new.unit) = (handed_over, end.alarm, true, end.unit);
         let mut old = std::mem::replace(end, new);
         let line = old.line.into_iter().map(|line| (line.packet.take(), !line.copied.is_empty()));
         let mut ended: Vec<(PacketId, bool)> = line.collect();
         for (number, Kept { sdu, .. }) in old.sending.transmitter.take_all() {
-            if let State::Lost(packet) = sdu.state {
-                ended.push((packet.take(), number < copied));
+            match sdu {
+                Sdu { state: State::Lost(packet), .. } => ended.push((packet.take(), number < copied)),
+                Sdu { state: State::Below(_), snapshot: Some(snapshot) } if number >= handed_over => {
+                    ended.push((cx.pool.restore(snapshot), false));
+                }
+                _ => {}
             }
         }
         // A host in acknowledged mode repeats what has arrived out of order, unless its discardTimer has expired.
@@ -240,7 +254,7 @@ impl Network {
         if self.radio_bearers.host(host).is_none() {
             return Err("re-establishes its bearers, and the node has none".into());
         }
-        let repeated = self.repeat_from_first_unconfirmed(host, cx);
+        let repeated = self.repeat_uplink(host, |_| true, cx);
         let Some(end) = self.radio_bearers.host(host) else { return Ok(()) };
         let line: Vec<PacketId> =
             std::mem::take(&mut end.line).into_iter().map(|line| line.packet.take()).collect();
@@ -276,7 +290,7 @@ impl Network {
         let Some(cell) = cell.filter(is_there) else {
             return Err("sends to a cell that the host is not in".into());
         };
-        let repeated = self.repeat_from_first_unconfirmed(host, cx);
+        let repeated = self.repeat_uplink(host, |_| true, cx);
         let old = self.cells.uplink(host);
         self.cells.pin_uplink(host, Some(cell));
         if let Some(old) = old.filter(|old| self.cells.uplink(host) != Some(*old)) {
@@ -290,9 +304,14 @@ impl Network {
         Ok(())
     }
 
-    /// Takes out what a host repeats: in acknowledged mode all from the first packet on that is not confirmed, otherwise
-    /// those that wait for the air.
-    fn repeat_from_first_unconfirmed(&mut self, host: NodeId, cx: &mut Context) -> Vec<PacketId> {
+    /// Takes out what a host repeats: in acknowledged mode those that are `wanted` from the first packet on that is not
+    /// confirmed, otherwise those that wait for the air.
+    pub(super) fn repeat_uplink(
+        &mut self,
+        host: NodeId,
+        wanted: impl Fn(&Kept<Sdu>) -> bool,
+        cx: &mut Context,
+    ) -> Vec<PacketId> {
         self.note_lost_numbers(cx);
         self.settle_host(host, cx);
         let cause = self.cells.last_change(host).or(|| CauseId::START);
@@ -305,7 +324,7 @@ impl Network {
         waiting.extend(self.cells.take_waiting(host, |packet| pool.number(packet).is_some(), pool));
         let Some(end) = self.radio_bearers.host(host) else { return waiting };
         let values = end.values;
-        let kept = end.sending.take_all();
+        let kept = end.sending.take_all().into_iter().filter(|(_, kept)| wanted(kept)).collect();
         in_order(values, waiting, kept, (Location::Node(host), cause), cx)
     }
 

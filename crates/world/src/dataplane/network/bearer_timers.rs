@@ -71,7 +71,9 @@ impl Network {
 
     /// Packets at a base station that have waited for longer than the discardTimer are lost.
     fn discard_down(&mut self, station: NodeId, host: Addr, cx: &mut Context) {
-        let Some(cell) = self.nodes[station].serves else { return };
+        let Some(cell) = self.nodes[station].serves else {
+            return self.discard_at_central(station, host, cx);
+        };
         let (air, cause) = (self.cells.air(cell), self.cells.moved(host));
         let Some(end) = self.radio_bearers.known_station(station, host) else { return };
         let repair = &end.sending.repair;
@@ -192,6 +194,7 @@ impl Network {
             sending.repair.deadline(),
             stalled.flatten(),
             end.line_deadline(since),
+            end.report_deadline(cx.now),
         ];
         let due = deadlines.into_iter().flatten().min();
         end.alarm.set(due, (station, NodeId(host.number() as u32)), cx);
@@ -223,16 +226,20 @@ impl Network {
 
 /// The packet that RLC sends again, which then waits for this link: the one that the air has lost, or a copy.
 fn packet_again(sdu: Option<&mut Sdu>, link: LinkId, cx: &mut Context) -> Option<PacketId> {
-    let sdu = sdu.filter(|sdu| !matches!(sdu.state, State::OnLink(_)))?;
+    let sdu = sdu.filter(|sdu| !matches!(sdu.state, State::OnLink(_) | State::Below(_)))?;
     match std::mem::replace(&mut sdu.state, State::OnLink(link)) {
         State::Lost(packet) => Some(packet.take()),
         State::Received => sdu.snapshot.clone().map(|snapshot| cx.pool.restore(snapshot)),
-        State::OnLink(_) => None,
+        State::OnLink(_) | State::Below(_) => None,
     }
 }
 
 /// Takes packets out that have waited too long for a number.
-fn expired_line(line: &mut VecDeque<Line>, is_old: impl Fn(Time) -> bool, cx: &Context) -> Vec<PacketId> {
+pub(super) fn expired_line(
+    line: &mut VecDeque<Line>,
+    is_old: impl Fn(Time) -> bool,
+    cx: &Context,
+) -> Vec<PacketId> {
     let mut expired = Vec::new();
     while let Some(first) = line.front()
         && cx.pool.since(&cx.pool[&first.packet]).is_some_and(&is_old)

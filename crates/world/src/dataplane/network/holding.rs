@@ -40,7 +40,9 @@ impl Network {
             _ => None,
         };
         let problem = match via {
-            Via::Air if here.serves.is_none() => "routes over the air, and the node has no cell",
+            Via::Air if here.serves.is_none() && !here.is_central => {
+                "routes over the air, and the node has no cell"
+            }
             Via::Neighbour(_) if link.is_none() => "routes to a neighbour that the node does not have",
             Via::Buffer | Via::ReorderQueue if agent.buffering.is_none() => {
                 "routes into a buffer, and has asked for none"
@@ -127,13 +129,13 @@ impl Network {
         keeps: Keeps,
         cx: &mut Context,
     ) -> Vec<PacketId> {
-        let Some(cell) = self.nodes[node].serves else { return Vec::new() };
-        let air = self.cells.air(cell);
+        let air = self.nodes[node].serves.map(|cell| self.cells.air(cell));
         if self.nodes[node].numbers
             && let Some(numbered) = self.collect_numbered(node, key, air, cx)
         {
             return numbered;
         }
+        let Some(air) = air else { return Vec::new() };
         let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == key.host && !packet.is_signal();
         let mut taken = match keeps {
             Keeps::Sent | Keeps::InFlight => self.links.copy_in_flight(air, &for_host, cx),

@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::dataplane::route::{AgentSet, HostLookup, HostRoute};
 use crate::dataplane::tunnel::{self, Exit};
 use crate::ids::{AgentIndex, HostAtAgent};
+use roamlab_engine::Bytes;
 use roamlab_mobility::{Direction, Via};
 use roamlab_packet::{Addr, DropReason, IpHeader, Packet, PacketId, Waiting};
 use roamlab_record::Stop;
@@ -125,6 +126,10 @@ impl Network {
             origin.tunnel = Some(src);
             if tunnel::decap(&packet, self.rules.tunnel_ecn, Location::Node(node), cx) == Exit::Congested {
                 cx.lose(packet, DropReason::TunnelCongestion, Location::Node(node));
+                return LocalDelivery::Nothing;
+            }
+            if self.nodes[node].is_central && self.is_from_unit(node, &packet, src, cx) {
+                self.receive_from_unit((node, link), packet, cx);
                 return LocalDelivery::Nothing;
             }
         }
@@ -433,11 +438,13 @@ impl Network {
             Via::Buffer => return self.hold(node, packet, host, cx),
             Via::ReorderQueue => return self.hold_in_reorder_queue(node, packet, host, cx),
             Via::Tunnel(end) => {
-                let forwards = here.serves.is_some();
-                return self.send_tunnelled(node, packet, host.slot, ((here.addr, end), forwards), cx);
+                let forwards = here.serves.is_some() || here.is_central;
+                let overhead = self.overhead(node, host.slot, forwards);
+                return self.send_tunnelled(node, packet, ((here.addr, end), overhead), cx);
             }
             Via::Relay { source, to } => {
-                return self.send_tunnelled(node, packet, host.slot, ((source, to), true), cx);
+                let overhead = self.overhead(node, host.slot, true);
+                return self.send_tunnelled(node, packet, ((source, to), overhead), cx);
             }
         };
         match next {
@@ -446,18 +453,21 @@ impl Network {
         }
     }
 
-    /// Sends a packet through a tunnel with these ends; `forwards`: for a base station that forwards it.
-    fn send_tunnelled(
+    /// Bytes that a tunnel of an agent adds; `forwards`: for a base station that forwards packets.
+    fn overhead(&self, node: NodeId, slot: AgentIndex, forwards: bool) -> Bytes {
+        let domain = &self.domains[self.nodes[node].agent(slot).domain.0 as usize];
+        if forwards { domain.forwarding_overhead } else { domain.tunnel_overhead }
+    }
+
+    /// Sends a packet through a tunnel with these ends, which adds so many bytes.
+    pub(super) fn send_tunnelled(
         &mut self,
         node: NodeId,
         packet: PacketId,
-        slot: AgentIndex,
-        (ends, forwards): ((Addr, Addr), bool),
+        (ends, overhead): ((Addr, Addr), Bytes),
         cx: &mut Context,
     ) {
         let (here, place) = (&self.nodes[node], Location::Node(node));
-        let domain = &self.domains[here.agent(slot).domain.0 as usize];
-        let overhead = if forwards { domain.forwarding_overhead } else { domain.tunnel_overhead };
         let packet = match tunnel::encap(packet, ends, (overhead, self.rules.tunnel_ecn), place, cx) {
             Ok(packet) => packet,
             Err(packet) => return cx.lose(packet, DropReason::TtlExpired, place),

@@ -57,6 +57,10 @@ impl Network {
         cx: &mut Context,
     ) {
         let IpHeader { src, dst, .. } = cx.pool[&packet].header;
+        if self.nodes[node].central.is_some() && cx.pool.number(&cx.pool[&packet]).is_some() {
+            // Its central unit has it.
+            return cx.lose(packet, DropReason::CopyReleased, Location::Node(node));
+        }
         // A protocol may ask for this where it has an agent: no other component knows the host.
         let at_home = self.routes.home(dst) == Some(node);
         if (origin.tunnel.is_some() || at_home || self.would_return(node, dst, origin))

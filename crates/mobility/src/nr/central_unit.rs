@@ -1,0 +1,409 @@
+//! The central unit: the base station for hosts and for other nodes, and the one that moves hosts between its distributed
+//! units.
+//!
+//! A base station in two nodes (TS 38.401): a central unit with RRC and PDCP, and distributed units with RLC and MAC, F1
+//! between them (TS 38.473). Each cell is one distributed unit. The central unit is the base station for all others:
+//! no message of Xn or NG, no path switch and no end marker belongs to a switch between its distributed units.
+//!
+//! Handover between distributed units (TS 38.401 §8.2.1.1); `==` are packets.
+//!
+//! ```text
+//!        UE          source DU        target DU          CU
+//!        |-measurement->|-----------------|------------->|   NeighbourReported
+//!        |   report     |                 |<-UE context--|
+//!        |              |                 |  setup       |
+//!        |              |                 |-response---->|   HandoverPrepared
+//!        |              |<-UE context modification-------|   HandoverCommanded
+//!        |<-reconfigu---|                 |              |
+//!        |  ration      |-response, delivery status----->|
+//!      T304             |                 |<=============|   what is not confirmed, and what follows
+//!        |-reconfiguration complete------>|------------->|   HandoverConfirmed
+//!        |<===============================|              |
+//!        |              |<-UE context release------------|
+//! ```
+//!
+//! L1/L2-triggered mobility (LTM, TS 38.300 §9.2.3.5): the candidates are prepared before, and the distributed unit orders the
+//! switch.
+//!
+//! ```text
+//!        UE          source DU        target DU          CU
+//!        |              |                 |<-UE context--|   of each candidate that the host reports
+//!        |              |                 |  setup       |
+//!        |<-ltm-config--|<-UE context modification-------|
+//!        |-complete---->|-----------------|------------->|
+//!        |-L1 report--->|                 |              |
+//!        |<-cell switch-|-cell switch notification------>|   HandoverCommanded
+//!        |  command     |                 |<-------------|
+//!      T304             |-delivery status--------------->|
+//!        |              |                 |<=============|   what is not confirmed, and what follows
+//!        |-reconfiguration complete------>|------------->|   HandoverConfirmed
+//!        |<-grant-------|-----------------|              |   AccessGranted: T304 stops
+//!        |<===============================|              |
+//! ```
+//!
+//! Without a valid timing advance random access comes before the complete message, and stops T304. The cell that the host has
+//! left stays a candidate.
+//!
+//! | lost | recovered by |
+//! | --- | --- |
+//! | L1 report | the next one |
+//! | cell switch command | the distributed unit orders again, as long as it has the host |
+//! | cell switch notification of the source | the complete message at the target |
+//! | cell switch notification to the target | the same |
+//! | delivery status | the complete message: all that is not confirmed is repeated then |
+//! | messages of the preparation | the next measurement report, after TXnRELOCprep |
+//! | complete message, grant | T304: a candidate, or re-establishment |
+//!
+//! ASSUMPTION: a distributed unit reports delivery by messages that are repeated if they are lost, in operation one for each
+//! interval in which it has something to report.
+//!
+//! DEVIATION: all base stations are split, or none. With them there is no conditional handover, no DAPS, no handover over N2,
+//! and bearers are in acknowledged mode. RLC is always re-established, as each cell has its own.
+
+use super::message::Purpose;
+use super::{Action, GNodeB, Input, Kind, Message, Params, Phase};
+use crate::transitions::{Machine as _, Role};
+use crate::{Agent, Identification, L2Trigger, Wire};
+use roamlab_engine::Time;
+use roamlab_packet::Addr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+mod switching;
+
+/// The central unit of each cell, by its base station.
+pub(super) type Units = BTreeMap<Addr, Addr>;
+
+crate::transitions! {
+    CentralUnit, "state of a host": None "none", Reached "reached", Preparing "preparing", Switching "switching", Admitting "admitting";
+    "any" | "f1-ul-rrc-message-transfer" | "a request of the host" | "f1-ue-context-setup-request, serve through, nas-service-request, f1-dl-rrc-message-transfer" | "reached";
+    "reached" | "f1-ul-rrc-message-transfer" | "a report of a cell of another central unit" | "xn-handover-request" | "same";
+    "reached" | "f1-ul-rrc-message-transfer" | "a report of a cell of another distributed unit" | "f1-ue-context-setup-request" | "preparing";
+    "reached" | "f1-ul-rrc-message-transfer" | "the same, with LTM: a new candidate; one that is prepared" | "f1-ue-context-setup-request, f1-ue-context-modification-request" | "same";
+    "reached" | "f1-ue-context-setup-response" | "of a candidate" | "f1-ue-context-modification-request" | "same";
+    "preparing" | "f1-ue-context-setup-response" | "of the target" | "f1-ue-context-modification-request" | "switching";
+    "preparing" | "time" | "TXnRELOCprep" | "f1-ue-context-release-command" | "reached";
+    "switching" | "f1-ue-context-modification-response" | "the source sends no more" | "serve through" | "same";
+    "reached" | "f1-du-cu-cell-switch-notification" | "newer, to a candidate" | "serve through, f1-cu-du-cell-switch-notification" | "switching";
+    "reached, switching" | "f1u-delivery-status" | "" | "skip received" | "same";
+    "switching" | "f1u-delivery-status" | "the last one of the source" | "recover bearer" | "same";
+    "reached, switching" | "f1-ul-rrc-message-transfer" | "the host is at another distributed unit" | "serve through, skip received, recover bearer, f1-ue-context-release-command, f1-ue-context-setup-request" | "reached";
+    "preparing, switching, admitting" | "f1-ul-rrc-message-transfer" | "the host continues its connection elsewhere" | "f1-ue-context-setup-request, f1-ue-context-release-command, serve through, start buffering, f1-dl-rrc-message-transfer" | "reached";
+    "switching" | "time" | "the host has not come: it stays" | "f1-ue-context-setup-request, f1-ue-context-release-command, serve through, recover bearer" | "reached";
+    "reached" | "f1-ue-context-release-request" | "the host has gone; RLC has given a packet up" | "start buffering, f1-dl-rrc-message-transfer" | "same";
+    "reached, preparing" | "f1-ue-context-release-request" | "the host has gone, and had no connection" | "f1-ue-context-release-command" | "none";
+    "any" | "xn-handover-request" | "newer, the host is not here: a context of its cell first" | "f1-ue-context-setup-request" | "admitting";
+    "admitting" | "f1-ue-context-setup-response" | "of its cell" | "start buffering, serve through" | "reached";
+    "admitting" | "time" | "TXnRELOCprep" | "f1-ue-context-release-command" | "none";
+    "any" | "ng-initial-context-setup" | "of a present host" | "route, adopt bearer, f1-dl-rrc-message-transfer" | "same";
+    "reached, preparing, switching" | "time, ng-ue-context-release-command" | "the base station has no context any more" | "f1-ue-context-release-command" | "none";
+    "reached" | "xn-handover-request-acknowledge" | "commands the host" | "f1-ue-context-modification-request" | "same";
+    "reached, preparing, switching" | "xn-ue-context-release, xn-handover-cancel, gtpu-end-marker" | "the host is elsewhere" | "f1-ue-context-release-command" | "none";
+}
+
+/// NR at a central unit.
+#[derive(Clone, Debug)]
+pub struct CentralUnit {
+    address: Addr,
+    gnodeb: GNodeB,
+    units: Units,
+    params: Arc<Params>,
+    hosts: BTreeMap<Addr, Link>,
+    /// The host that asks for what is being done, and its distributed unit: the answer goes through that.
+    asking: Option<(Addr, Addr)>,
+}
+
+/// The way to a host.
+#[derive(Clone, Debug)]
+struct Link {
+    /// The distributed unit that has the host.
+    unit: Addr,
+    /// The one that gets its packets.
+    through: Addr,
+    /// Those that have a context of it; until when the answer is awaited.
+    contexts: BTreeMap<Addr, Option<Time>>,
+    switch: Switch,
+    /// The cell of another central unit to which the host is to go.
+    cell: Option<Addr>,
+}
+
+/// A switch between distributed units.
+#[derive(Clone, Debug)]
+enum Switch {
+    None,
+    /// A handover request that waits for the context of its cell.
+    Admitting {
+        from: Addr,
+        request: Box<Message>,
+        until: Time,
+    },
+    Preparing {
+        target: Addr,
+        until: Time,
+    },
+    Switching {
+        source: Addr,
+        target: Addr,
+        until: Time,
+    },
+}
+
+impl Link {
+    fn new(unit: Addr) -> Link {
+        Link { unit, through: unit, contexts: BTreeMap::new(), switch: Switch::None, cell: None }
+    }
+
+    /// The distributed units to which the host can be ordered.
+    fn candidates(&self) -> Vec<Addr> {
+        self.contexts.iter().filter(|(_, awaited)| awaited.is_none()).map(|(unit, _)| *unit).collect()
+    }
+}
+
+impl CentralUnit {
+    /// A central unit without hosts.
+    pub fn new(address: Addr, amf: Addr, units: &Units, params: &Arc<Params>) -> CentralUnit {
+        CentralUnit {
+            address,
+            gnodeb: GNodeB::new(address, (amf, None), params),
+            units: units.clone(),
+            params: Arc::clone(params),
+            hosts: BTreeMap::new(),
+            asking: None,
+        }
+    }
+
+    fn is_unit(&self, unit: Addr) -> bool {
+        self.units.get(&unit) == Some(&self.address)
+    }
+
+    fn central_of(&self, cell: Addr) -> Addr {
+        self.units.get(&cell).copied().unwrap_or(cell)
+    }
+
+    fn send(&self, to: Addr, (host, id): (Addr, Identification), kind: Kind, out: &mut Vec<Action>) {
+        out.push(Message::about(host, id, kind).to(to));
+    }
+
+    /// Hands an input to the base station, whose messages to hosts go through distributed units.
+    fn pass(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        let commanded: BTreeSet<Addr> =
+            self.hosts.keys().copied().filter(|&host| self.gnodeb.has_commanded(host)).collect();
+        let mut actions = Vec::new();
+        self.gnodeb.step(input, now, &mut actions);
+        for host in commanded {
+            if self.gnodeb.serves(host) {
+                // It takes the host back.
+                self.serve_again(host, out);
+            }
+        }
+        for action in actions {
+            match action {
+                Action::Send { to, message } if message.host == Some(to) => self.send_rrc(to, message, out),
+                Action::Send {
+                    to,
+                    message: Message { host: Some(host), id, kind: Kind::HandoverRequest { plan, .. } },
+                } => {
+                    let cell = self.hosts.get(&host).and_then(|link| link.cell).unwrap_or(to);
+                    self.send(to, (host, id), Kind::HandoverRequest { plan, cell }, out);
+                }
+                other => out.push(other),
+            }
+        }
+        self.forget_contexts(out);
+    }
+
+    /// An RRC message goes through the distributed unit that has the host.
+    fn send_rrc(&self, host: Addr, message: Message, out: &mut Vec<Action>) {
+        let link = self.hosts.get(&host);
+        let asking = self.asking.filter(|(asking, _)| *asking == host).map(|(_, unit)| unit);
+        let Some(unit) = asking.or(link.map(|link| link.unit)) else { return };
+        let kind = match message.kind {
+            Kind::Reconfiguration { target, dual } => {
+                let target = link.and_then(|link| link.cell).unwrap_or(target);
+                Kind::UnitModificationRequest { rrc: Box::new(Kind::Reconfiguration { target, dual }) }
+            }
+            other => Kind::DownlinkRrcTransfer { rrc: Box::new(other) },
+        };
+        self.send(unit, (host, message.id), kind, out);
+    }
+
+    /// Distributed units need no context of a host that the base station does not have.
+    fn forget_contexts(&mut self, out: &mut Vec<Action>) {
+        let gnodeb = &self.gnodeb;
+        let gone = |(host, link): &(&Addr, &Link)| {
+            let waits = matches!(link.switch, Switch::Admitting { .. });
+            !gnodeb.has(**host) && !gnodeb.is_present(**host) && !waits
+        };
+        let gone: Vec<Addr> = self.hosts.iter().filter(gone).map(|(host, _)| *host).collect();
+        for host in gone {
+            let Some(link) = self.hosts.remove(&host) else { continue };
+            for unit in link.contexts.into_keys() {
+                self.send(unit, (host, Identification::default()), Kind::UnitReleaseCommand, out);
+            }
+        }
+    }
+
+    /// A message of a host, through a distributed unit.
+    fn uplink(
+        &mut self,
+        unit: Addr,
+        (host, id): (Addr, Identification),
+        rrc: Kind,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        if !self.is_unit(unit) {
+            return;
+        }
+        self.asking = Some((host, unit));
+        let rrc = match rrc {
+            Kind::ReconfigurationComplete { received } if self.is_switched(host, unit, id) => {
+                self.switched(host, unit, (id, received), out);
+                return;
+            }
+            Kind::LtmComplete => return,
+            Kind::MeasurementReport { target } if self.gnodeb.has(host) => {
+                let central = self.central_of(target);
+                if central == self.address {
+                    return self.reported(host, target, now, out);
+                }
+                if self.gnodeb.serves(host)
+                    && let Some(link) =
+                        self.hosts.get_mut(&host).filter(|link| matches!(link.switch, Switch::None))
+                {
+                    link.cell = Some(target);
+                }
+                Kind::MeasurementReport { target: central }
+            }
+            Kind::ReestablishmentRequest { previous } => {
+                self.gnodeb.renew(host, id);
+                self.move_to(host, unit, out);
+                Kind::ReestablishmentRequest { previous: self.central_of(previous) }
+            }
+            Kind::ServiceRequest => {
+                self.move_to(host, unit, out);
+                Kind::ServiceRequest
+            }
+            other => other,
+        };
+        if !self.gnodeb.is_present(host) {
+            self.pass(Input::Trigger(L2Trigger::HostArrived { host }), now, out);
+        }
+        self.pass(Input::Message { from: host, message: Message::about(host, id, rrc) }, now, out);
+    }
+
+    /// The host is at this distributed unit, without a switch.
+    fn move_to(&mut self, host: Addr, unit: Addr, out: &mut Vec<Action>) {
+        let id = self.gnodeb.newest(host);
+        let link = self.hosts.entry(host).or_insert_with(|| Link::new(unit));
+        let others: Vec<Addr> = link.contexts.keys().copied().filter(|other| *other != unit).collect();
+        *link = Link::new(unit);
+        link.contexts.insert(unit, None);
+        for other in others {
+            self.send(other, (host, id), Kind::UnitReleaseCommand, out);
+        }
+        self.send(unit, (host, id), Kind::UnitSetupRequest { purpose: Purpose::Serve }, out);
+        out.push(Action::ServeThrough { host, unit });
+    }
+
+    /// A message between base stations about a host that is expected.
+    fn requested(&mut self, from: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
+        let (Some(host), Kind::HandoverRequest { cell, .. }) = (message.host, &message.kind) else { return };
+        let (cell, id) = (*cell, message.id);
+        if !self.is_unit(cell) || self.gnodeb.is_present(host) || id <= self.gnodeb.newest(host) {
+            return self.pass(Input::Message { from, message }, now, out);
+        }
+        let until = now + self.params.timers.preparation;
+        let link = self.hosts.entry(host).or_insert_with(|| Link::new(cell));
+        let others: Vec<Addr> = link.contexts.keys().copied().filter(|other| *other != cell).collect();
+        *link = Link::new(cell);
+        link.contexts.insert(cell, Some(until));
+        link.switch = Switch::Admitting { from, request: Box::new(message), until };
+        for other in others {
+            self.send(other, (host, id), Kind::UnitReleaseCommand, out);
+        }
+        self.send(cell, (host, id), Kind::UnitSetupRequest { purpose: Purpose::Handover }, out);
+    }
+
+    fn on_message(&mut self, from: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
+        let Some(host) = message.host else { return };
+        let about = (host, message.id);
+        match message.kind {
+            Kind::UplinkRrcTransfer { rrc } => {
+                self.uplink(from, about, *rrc, now, out);
+                self.asking = None;
+            }
+            Kind::UnitSetupResponse => self.context_is_set_up(host, from, now, out),
+            Kind::UnitModificationResponse => self.source_stops(host, from, out),
+            Kind::UnitCellSwitch { target } => self.unit_switches(about, (from, target), now, out),
+            Kind::DeliveryStatus { done, last } => self.delivered(host, from, (done, last), out),
+            Kind::UnitReleaseRequest { gone } => self.link_failed(host, from, gone, now, out),
+            Kind::UnitReleaseComplete => {}
+            Kind::HandoverRequest { .. } => self.requested(from, message, now, out),
+            _ => self.pass(Input::Message { from, message }, now, out),
+        }
+    }
+
+    /// The radio link of a distributed unit has failed.
+    fn link_failed(&mut self, host: Addr, unit: Addr, gone: bool, now: Time, out: &mut Vec<Action>) {
+        let is_here = |link: &&Link| link.unit == unit && !matches!(link.switch, Switch::Switching { .. });
+        if self.hosts.get(&host).filter(is_here).is_some() {
+            let trigger =
+                if gone { L2Trigger::HostGone { host } } else { L2Trigger::RetransmissionLimit { host } };
+            self.pass(Input::Trigger(trigger), now, out);
+        }
+    }
+
+    fn note(host: Addr, phase: Phase, out: &mut Vec<Action>) {
+        out.push(Action::Note { host, phase });
+    }
+}
+
+impl Role for CentralUnit {
+    fn state(&self, host: Addr) -> StateName {
+        match self.hosts.get(&host).map(|link| &link.switch) {
+            None => StateName::None,
+            Some(Switch::None) => StateName::Reached,
+            Some(Switch::Admitting { .. }) => StateName::Admitting,
+            Some(Switch::Preparing { .. }) => StateName::Preparing,
+            Some(Switch::Switching { .. }) => StateName::Switching,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.hosts.keys().copied()
+    }
+}
+
+impl Agent for CentralUnit {
+    type Message = Message;
+    type Phase = Phase;
+
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        match input {
+            Input::Message { from, message } => self.on_message(from, message, now, out),
+            Input::Deadline => {
+                self.on_timer(now, out);
+                self.pass(Input::Deadline, now, out);
+            }
+            other => self.pass(other, now, out),
+        }
+    }
+
+    fn wire(&self, message: &Message) -> Option<Wire> {
+        Some(self.params.wire(&message.kind))
+    }
+
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
+        self.gnodeb.deadlines(each);
+        for link in self.hosts.values() {
+            match link.switch {
+                Switch::None => {}
+                Switch::Admitting { until, .. }
+                | Switch::Preparing { until, .. }
+                | Switch::Switching { until, .. } => each(until),
+            }
+            link.contexts.values().copied().flatten().for_each(&mut *each);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Switches of hosts between distributed units of one central unit.
+
+use super::{CentralUnit, Link, Switch};
+use crate::Identification;
+use crate::nr::message::Purpose;
+use crate::nr::{Action, Input, Kind, Phase};
+use roamlab_engine::Time;
+use roamlab_packet::{Addr, Received};
+use std::collections::BTreeSet;
+
+impl CentralUnit {
+    /// The host has reported a cell of another distributed unit.
+    pub(super) fn reported(&mut self, host: Addr, target: Addr, now: Time, out: &mut Vec<Action>) {
+        let (id, until) = (self.gnodeb.newest(host), now + self.params.timers.preparation);
+        let is_free = self.gnodeb.serves(host);
+        let Some(link) = self.hosts.get_mut(&host) else { return };
+        if !is_free || target == link.unit || !matches!(link.switch, Switch::None) {
+            return;
+        }
+        let Some(ltm) = &self.params.ltm else {
+            link.contexts.insert(target, Some(until));
+            link.switch = Switch::Preparing { target, until };
+            return self.send(target, (host, id), Kind::UnitSetupRequest { purpose: Purpose::Handover }, out);
+        };
+        match link.contexts.get(&target) {
+            Some(None) => self.configure(host, out),
+            None if link.contexts.len() < ltm.candidates as usize => {
+                link.contexts.insert(target, Some(until));
+                self.send(target, (host, id), Kind::UnitSetupRequest { purpose: Purpose::Candidate }, out);
+            }
+            Some(Some(_)) | None => {}
+        }
+    }
+
+    /// The host and its distributed unit learn the candidates.
+    fn configure(&self, host: Addr, out: &mut Vec<Action>) {
+        let Some(link) = self.hosts.get(&host) else { return };
+        let rrc = Box::new(Kind::LtmConfiguration { candidates: link.candidates() });
+        let id = self.gnodeb.newest(host);
+        self.send(link.unit, (host, id), Kind::UnitModificationRequest { rrc }, out);
+    }
+
+    /// A distributed unit has a context of the host.
+    pub(super) fn context_is_set_up(&mut self, host: Addr, unit: Addr, now: Time, out: &mut Vec<Action>) {
+        let id = self.gnodeb.newest(host).newer(now);
+        let until = now + self.params.timers.of_blocks().joining;
+        let Some(link) = self.hosts.get_mut(&host) else { return };
+        let Some(awaited) = link.contexts.get_mut(&unit) else { return };
+        if awaited.take().is_none() {
+            return;
+        }
+        match std::mem::replace(&mut link.switch, Switch::None) {
+            Switch::Admitting { from, request, .. } => {
+                out.push(Action::ServeThrough { host, unit });
+                self.pass(Input::Message { from, message: *request }, now, out);
+            }
+            Switch::Preparing { target, .. } if target == unit => {
+                let source = link.unit;
+                link.switch = Switch::Switching { source, target, until };
+                self.gnodeb.renew(host, id);
+                for phase in [Phase::HandoverPrepared, Phase::HandoverCommanded] {
+                    Self::note(host, phase, out);
+                }
+                let rrc = Box::new(Kind::Reconfiguration { target, dual: false });
+                self.send(source, (host, id), Kind::UnitModificationRequest { rrc }, out);
+            }
+            other => {
+                link.switch = other;
+                Self::note(host, Phase::HandoverPrepared, out);
+                self.configure(host, out);
+            }
+        }
+    }
+
+    /// The source of a handover has sent the command.
+    pub(super) fn source_stops(&mut self, host: Addr, unit: Addr, out: &mut Vec<Action>) {
+        let Some(link) = self.hosts.get_mut(&host) else { return };
+        if let Switch::Switching { source, target, .. } = link.switch
+            && source == unit
+            && link.through == source
+        {
+            link.through = target;
+            out.push(Action::ServeThrough { host, unit: target });
+        }
+    }
+
+    /// A distributed unit has ordered the host to a candidate.
+    pub(super) fn unit_switches(
+        &mut self,
+        (host, id): (Addr, Identification),
+        (source, target): (Addr, Addr),
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        let is_free = self.gnodeb.serves(host) && id > self.gnodeb.newest(host);
+        let until = now + self.params.timers.of_blocks().joining;
+        let Some(link) = self.hosts.get_mut(&host) else { return };
+        let is_candidate = link.contexts.get(&target).is_some_and(Option::is_none);
+        if !is_free || !is_candidate || link.unit != source || !matches!(link.switch, Switch::None) {
+            return;
+        }
+        (link.switch, link.through) = (Switch::Switching { source, target, until }, target);
+        let candidates = link.candidates();
+        self.gnodeb.renew(host, id);
+        self.send(target, (host, id), Kind::CentralCellSwitch { candidates }, out);
+        out.push(Action::ServeThrough { host, unit: target });
+    }
+
+    /// A distributed unit reports what has happened to packets.
+    pub(super) fn delivered(
+        &mut self,
+        host: Addr,
+        unit: Addr,
+        (done, last): (BTreeSet<u32>, bool),
+        out: &mut Vec<Action>,
+    ) {
+        if !self.is_unit(unit) || !self.gnodeb.has(host) {
+            return;
+        }
+        if !done.is_empty() {
+            let received = Received::Status { first_missing: 0, later: done };
+            out.push(Action::SkipReceived { host, received });
+        }
+        let switch = self.hosts.get(&host).map(|link| (&link.switch, link.through));
+        if let Some((&Switch::Switching { source, target, .. }, through)) = switch
+            && last
+            && source == unit
+            && target == through
+        {
+            out.push(Action::RecoverBearer { host, repeat: true });
+        }
+    }
+
+    /// The host has completed a switch to this distributed unit.
+    pub(super) fn is_switched(&self, host: Addr, unit: Addr, id: Identification) -> bool {
+        let link = self.hosts.get(&host);
+        let other = link.is_some_and(|link| {
+            link.contexts.get(&unit).is_some_and(Option::is_none)
+                && (link.unit != unit || matches!(link.switch, Switch::Switching { .. }))
+        });
+        other && self.gnodeb.serves(host) && id >= self.gnodeb.newest(host)
+    }
+
+    /// The host is at another distributed unit, or back at the one from which it was ordered away.
+    pub(super) fn switched(
+        &mut self,
+        host: Addr,
+        unit: Addr,
+        (id, received): (Identification, Option<Received>),
+        out: &mut Vec<Action>,
+    ) {
+        self.gnodeb.renew(host, id);
+        let Some(link) = self.hosts.get_mut(&host) else { return };
+        let (source, through) = (link.unit, link.through);
+        let failed = match link.switch {
+            Switch::Switching { target, .. } => Some(target).filter(|target| *target != unit),
+            _ => None,
+        };
+        (link.unit, link.through, link.switch) = (unit, unit, Switch::None);
+        let candidates = link.candidates();
+        Self::note(host, Phase::HandoverConfirmed, out);
+        if through != unit {
+            out.push(Action::ServeThrough { host, unit });
+        }
+        out.extend(received.map(|received| Action::SkipReceived { host, received }));
+        let repeat = failed.is_none() || self.params.ltm.as_ref().is_none_or(|ltm| ltm.repeat_recovery);
+        out.push(Action::RecoverBearer { host, repeat });
+        if self.params.ltm.is_none() {
+            for other in candidates.into_iter().filter(|other| *other != unit) {
+                self.release(host, other, out);
+            }
+        } else if let Some(failed) = failed {
+            self.send(failed, (host, id), Kind::UnitSetupRequest { purpose: Purpose::Candidate }, out);
+        }
+        if source != unit && self.params.ltm.is_some() && through != unit {
+            // The target does not know the candidates: it has had no notification.
+            self.configure(host, out);
+        }
+    }
+
+    fn release(&mut self, host: Addr, unit: Addr, out: &mut Vec<Action>) {
+        let id = self.gnodeb.newest(host);
+        self.hosts.get_mut(&host).and_then(|link| link.contexts.remove(&unit));
+        self.send(unit, (host, id), Kind::UnitReleaseCommand, out);
+    }
+
+    /// The distributed unit that has the host sends to it again.
+    pub(super) fn serve_again(&mut self, host: Addr, out: &mut Vec<Action>) {
+        let id = self.gnodeb.newest(host);
+        let Some(link) = self.hosts.get_mut(&host) else { return };
+        let unit = link.unit;
+        link.through = unit;
+        self.send(unit, (host, id), Kind::UnitSetupRequest { purpose: Purpose::Serve }, out);
+        out.push(Action::ServeThrough { host, unit });
+    }
+
+    pub(super) fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
+        let due = |link: &Link| match link.switch {
+            Switch::None => false,
+            Switch::Admitting { until, .. }
+            | Switch::Preparing { until, .. }
+            | Switch::Switching { until, .. } => until <= now,
+        };
+        let hosts: Vec<Addr> =
+            self.hosts.iter().filter(|(_, link)| due(link)).map(|(host, _)| *host).collect();
+        for host in hosts {
+            let Some(link) = self.hosts.get_mut(&host) else { continue };
+            match std::mem::replace(&mut link.switch, Switch::None) {
+                Switch::None | Switch::Admitting { .. } => {}
+                Switch::Preparing { target, .. } => {
+                    Self::note(host, Phase::HandoverCancelled, out);
+                    self.release(host, target, out);
+                }
+                Switch::Switching { target, .. } => self.stays(host, target, out),
+            }
+        }
+        for (host, unit) in self.silent(now) {
+            self.release(host, unit, out);
+        }
+    }
+
+    /// Distributed units that have not answered in time.
+    fn silent(&self, now: Time) -> Vec<(Addr, Addr)> {
+        let late = |(host, link): (&Addr, &Link)| {
+            let late = link.contexts.iter().filter(|(_, awaited)| awaited.is_some_and(|until| until <= now));
+            late.map(|(unit, _)| (*host, *unit)).collect::<Vec<_>>()
+        };
+        self.hosts.iter().flat_map(late).collect()
+    }
+
+    /// The host has not reached the target.
+    fn stays(&mut self, host: Addr, target: Addr, out: &mut Vec<Action>) {
+        Self::note(host, Phase::HandoverCancelled, out);
+        let id = self.gnodeb.newest(host);
+        if self.params.ltm.is_some() {
+            self.send(target, (host, id), Kind::UnitSetupRequest { purpose: Purpose::Candidate }, out);
+        } else {
+            self.release(host, target, out);
+        }
+        self.serve_again(host, out);
+        out.push(Action::RecoverBearer { host, repeat: true });
+    }
+}
