@@ -5,6 +5,7 @@ mod course;
 mod exchange;
 mod explain;
 mod pair;
+mod policer;
 mod receiver;
 mod sender;
 mod sendings;

@@ -169,6 +169,8 @@ def _described(flow: dict[str, Any]) -> list[str]:
         shares = sorted(limits.items(), key=lambda each: -each[1])
         named = ", ".join(f"{name} {share:.0%}" for name, share in shares if share >= _LEAST_SHARE)
         told.append(f"limited by: {named} of the time")
+    if policed := flow["policed_bps"]:
+        told.append(f"its losses fit a policer of {policed / 1e6:.3g} Mbit/s")
     if aligned := flow["aligned"]:
         lost, sent = aligned["lost"]
         told.append(

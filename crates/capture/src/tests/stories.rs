@@ -203,3 +203,132 @@ fn one_direction_alone_is_explained_and_its_limits_are_told() {
     );
     assert!(answer.flows[0].trips.is_none());
 }
+
+#[test]
+fn losses_that_fit_a_token_bucket_are_those_of_a_policer() {
+    let mut story = Story::new();
+    // 30 segments in a round trip of 70 ms; the bucket passes 20 of them.
+    for _ in 0..40 {
+        let (first, sent) = (story.next, story.stamp(0));
+        for number in 0..30_u32 {
+            let after = u64::from(number) * 1000;
+            story.add(
+                after,
+                Sketch::data(first + number * MSS, MSS as u16).stamped(sent + number, story.echo),
+            );
+            if number < 20 {
+                let ack =
+                    Sketch::ack(first + (number + 1) * MSS).stamped(sent + 4020 + number, sent + number);
+                story.add(after + TRIP, ack);
+            }
+        }
+        // The ten that were dropped are sent again in the next round trip, and pass.
+        story.now += TRIP + 30_000;
+        let again = story.stamp(0);
+        for number in 20..30_u32 {
+            let after = u64::from(number - 20) * 1000;
+            story.add(
+                after,
+                Sketch::data(first + number * MSS, MSS as u16).stamped(again + number, story.echo),
+            );
+            let ack = Sketch::ack(first + (number + 1) * MSS).stamped(again + 4020 + number, again + number);
+            story.add(after + TRIP, ack);
+        }
+        story.next = first + 30 * MSS;
+        story.now += TRIP + 30_000;
+        story.echo = story.stamp(0) + 4020 - 41;
+    }
+    let answer = story.told();
+    let rate = answer.flows[0].policed_bps.unwrap();
+    assert!((rate / 2.48e6 - 1.0).abs() < 0.1, "{rate}");
+    // A steady flow has no policer.
+    let mut story = Story::new();
+    for _ in 0..40 {
+        story.send(10);
+    }
+    assert_eq!(story.told().flows[0].policed_bps, None);
+}
+
+#[test]
+fn super_segments_are_split_where_they_are_acknowledged_and_sent_again() {
+    let mut story = Story::new();
+    for round in 0..10_u32 {
+        let (first, sent) = (story.next, story.stamp(0));
+        story.add(0, Sketch::data(first, (10 * MSS) as u16).stamped(sent, story.echo));
+        story.next = first + 10 * MSS;
+        let stamp = sent + 4020;
+        story.add(TRIP, Sketch::ack(first + 2 * MSS).stamped(stamp, sent));
+        if round == 5 {
+            // The third segment is lost, and repaired in a round trip.
+            for number in 3..10 {
+                let told = Sketch::ack(first + 2 * MSS).stamped(stamp, sent);
+                story.add(TRIP + 1000, told.sack(&[(first + 3 * MSS, first + (number + 1) * MSS)]));
+            }
+            let again = story.stamp(TRIP + 2000);
+            story.add(TRIP + 2000, Sketch::data(first + 2 * MSS, MSS as u16).stamped(again, stamp));
+            story.add(2 * TRIP + 2000, Sketch::ack(story.next).stamped(again + 4020, again));
+        } else {
+            story.add(TRIP, Sketch::ack(story.next).stamped(stamp, sent));
+        }
+        story.now += 2 * TRIP + 10_000;
+        story.echo = stamp;
+    }
+    let answer = story.told();
+    let flow = &answer.flows[0];
+    assert_eq!((flow.bytes, flow.resends.packets, flow.resends.recoveries), (100 * 1448, 1, 1));
+    assert_eq!((flow.resends.needless, flow.reordered, flow.stalls.len()), (0, 0, 0));
+}
+
+/// The packets of a receiver: each data packet half a round trip later, by a clock that is 3.217 s ahead
+/// and goes 40 millionths faster.
+fn at_receiver(packets: &[(u64, Vec<u8>)], lost: std::ops::Range<u64>) -> Vec<(u64, Vec<u8>)> {
+    let mut made = Vec::new();
+    for (time, packet) in packets {
+        let is_data = packet[15] == 1;
+        if is_data && lost.contains(time) {
+            continue;
+        }
+        let there = if is_data { time + TRIP / 2 } else { time - TRIP / 2 };
+        made.push((there + 3_217_000 + there / 25_000, packet.clone()));
+    }
+    made.sort_by_key(|(time, _)| *time);
+    made
+}
+
+#[test]
+fn the_clocks_of_a_pair_are_aligned_and_a_silence_is_found_on_the_senders() {
+    let mut story = Story::new();
+    for _ in 0..60 {
+        story.send(10);
+    }
+    let begin = story.now;
+    let (first, sent) = (story.next, story.stamp(0));
+    for number in 0..10 {
+        let after = u64::from(number) * 1000;
+        story.add(after, Sketch::data(first + number * MSS, MSS as u16).stamped(sent + number, story.echo));
+    }
+    let lost = begin..begin + 500_000;
+    for after in [300_000, 700_000] {
+        let again = story.stamp(after);
+        story.add(after, Sketch::data(first, MSS as u16).stamped(again, story.echo));
+    }
+    let told = story.stamp(700_000);
+    story.add(700_000 + TRIP, Sketch::ack(first + MSS).stamped(told + 4020, told));
+    story.now += 700_000 + TRIP + 1000;
+    story.next = first + MSS;
+    for _ in 0..60 {
+        story.send(10);
+    }
+    story.packets.sort_by_key(|(time, _)| *time);
+    let here = read(&pcap(101, &story.packets)[..]).unwrap();
+    let there = read(&pcap(101, &at_receiver(&story.packets, lost))[..]).unwrap();
+    for answer in [explain(&here, Some(&there)), explain(&there, Some(&here))] {
+        let flow = &answer.flows[0];
+        let aligned = flow.aligned.unwrap();
+        assert!((aligned.drift_ppm - 40.0).abs() < 2.0, "{aligned:?}");
+        assert!((aligned.offset_s - 3.217).abs() < aligned.interval_s, "{aligned:?}");
+        assert_eq!((aligned.lost.0, flow.place), (11, "both ends"));
+        assert_eq!(kinds(&answer), [(Kind::PathLost, true)]);
+        assert!((flow.stalls[0].length_s - 0.7).abs() < 0.1, "{:?}", flow.stalls);
+    }
+}

@@ -1,7 +1,7 @@
 //! A capture's flows and their stalls in sentences.
 
 use crate::flows::{Capture, Flow};
-use crate::why::cause::{Cause, Kind, counted, lasting};
+use crate::why::cause::{Cause, Kind, Sure, counted, lasting};
 use crate::why::course::{Limits, Spike};
 use crate::why::exchange::{Exchange, Place};
 use crate::why::pair::Pair;
@@ -122,6 +122,8 @@ pub struct Told {
     pub timeouts: Vec<Timeout>,
     /// Packets that were overtaken.
     pub reordered: usize,
+    /// The rate of a policer that the losses fit; `None`: they fit none.
+    pub policed_bps: Option<f64>,
     /// Sudden rises of the round trip.
     pub spikes: Vec<Spike>,
     /// Its limits; `None`: the capture is not at its sender.
@@ -312,6 +314,7 @@ fn described(exchange: &Exchange<'_>, start_ns: i64) -> Told {
         resends: Resends::default(),
         timeouts: Vec::new(),
         reordered: 0,
+        policed_bps: None,
         spikes: Vec::new(),
         limits: None,
         aligned: None,
@@ -358,6 +361,7 @@ fn sent(told: &mut Told, sender: &Sender<'_>, start_ns: i64) {
     told.reordered = sender.sendings.reordered;
     told.spikes = sender.spikes(MOST_SPIKES, start_ns);
     told.limits = Some(sender.limits());
+    told.policed_bps = sender.policed_bps();
     if sender.sendings.unseen as f64 > MOST_UNSEEN * told.bytes as f64 {
         let unseen = sender.sendings.unseen;
         told.notes.push(format!("{unseen} acknowledged bytes are not in the capture: it lost packets, which look like losses of the path"));
@@ -413,6 +417,7 @@ fn stall(
     if let Some(sender) = sender {
         sentences.extend(actions(sender, silence, start_ns));
     }
+    let causes = with_policer(causes, told.policed_bps);
     let words = causes.iter().enumerate().map(|(at, cause)| {
         format!("{}: {}", if at == 0 { "suspected first" } else { "or, or in addition" }, cause.words())
     });
@@ -426,6 +431,18 @@ fn stall(
         of_receiver,
         causes,
         sentences,
+    }
+}
+
+/// Losses of a flow behind a policer are the policer's.
+fn with_policer(causes: Vec<Cause>, policed_bps: Option<f64>) -> Vec<Cause> {
+    let losses = [Kind::LossBurst, Kind::RetransmissionLost, Kind::QueueFull, Kind::PathLost];
+    match policed_bps {
+        Some(rate) if causes.iter().any(|cause| losses.contains(&cause.kind)) => {
+            let said = format!("the losses of the flow fit a policer of {:.3} Mbit/s", rate / 1e6);
+            std::iter::once(Cause::new(Kind::Policer, Sure::Likely, said)).chain(causes).collect()
+        }
+        _ => causes,
     }
 }
 

@@ -8,14 +8,14 @@ use crate::why::sender::{Sender, Silence};
 use crate::why::sendings::NEVER;
 use crate::why::silence::quartile;
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Clocks that differ by more than this share are those of a path that changed.
 const MOST_DRIFT: f64 = 2e-4;
 /// Slices of time in which the least delay is looked for.
 const SLICE_NS: i64 = 1_000 * MS;
 const LEAST_IN_SLICE: usize = 5;
-const MOST_SLICES: usize = 120;
+const MOST_SLICES: usize = 1_000;
 /// A tail has at most this number of packets.
 const MOST_TAIL: usize = 4;
 const SLOWER: f64 = 2.2;
@@ -402,27 +402,37 @@ fn clocks(ahead: &[(i64, i64)], behind: &[(i64, i64)]) -> Option<Clocks> {
         Some(values.get(values.len() * 3 / 4)? - values.first()?)
     };
     let (way, sign) = if spread(ahead)? <= spread(behind)? { (ahead, 1) } else { (behind, -1) };
-    let mut least = FxHashMap::<i64, (usize, i64)>::default();
+    // Of each slice the least difference, where it was.
+    let mut least = BTreeMap::<i64, (usize, i64, i64)>::new();
     for (time, value) in way {
-        let slice = least.entry((time - since_ns) / SLICE_NS).or_insert((0, i64::MAX));
-        *slice = (slice.0 + 1, slice.1.min(*value));
+        let slice = least.entry((time - since_ns) / SLICE_NS).or_insert((0, *time, i64::MAX));
+        slice.0 += 1;
+        if *value < slice.2 {
+            (slice.1, slice.2) = (*time, *value);
+        }
     }
-    let mut low: Vec<(i64, i64)> = least
-        .into_iter()
-        .filter(|(_, (count, _))| *count >= LEAST_IN_SLICE)
-        .map(|(slice, (_, value))| (slice * SLICE_NS, sign * value))
-        .collect();
-    low.sort_by_key(|(time, value)| (sign * value, *time));
-    low.truncate((low.len() / 2).clamp(4, MOST_SLICES));
-    let mut slopes = Vec::new();
-    for (at, one) in low.iter().enumerate() {
-        slopes.extend(low[..at].iter().map(|other| (one.1 - other.1) as f64 / (one.0 - other.0) as f64));
-    }
-    slopes.sort_by(f64::total_cmp);
-    let drift = slopes.get(slopes.len() / 2).copied().filter(|drift| drift.abs() < MOST_DRIFT).unwrap_or(0.0);
+    let enough = least.into_values().filter(|(count, ..)| *count >= LEAST_IN_SLICE);
+    let mut low: Vec<(i64, i64)> = enough.map(|(_, time, value)| (time - since_ns, sign * value)).collect();
+    low.truncate(MOST_SLICES);
+    // Slices in which packets waited are above the line of the others.
+    let first = slope(&low);
+    low.sort_by_key(|(time, value)| sign * (value - (first * *time as f64) as i64));
+    low.truncate((low.len() / 2).max(4));
+    let drift = Some(slope(&low)).filter(|drift| drift.abs() < MOST_DRIFT).unwrap_or(0.0);
     let straight =
         |(time, value): &(i64, i64), sign: f64| *value - (sign * drift * (time - since_ns) as f64) as i64;
     let forth = ahead.iter().map(|pair| straight(pair, 1.0)).min()?;
     let back = behind.iter().map(|pair| straight(pair, -1.0)).min()?;
     Some(Clocks { offset_ns: (forth - back) / 2, drift, since_ns })
+}
+
+/// The median slope of the lines through each two points; 0 without two.
+fn slope(points: &[(i64, i64)]) -> f64 {
+    let mut slopes = Vec::new();
+    for (at, one) in points.iter().enumerate() {
+        let others = points[..at].iter().filter(|other| other.0 != one.0);
+        slopes.extend(others.map(|other| (one.1 - other.1) as f64 / (one.0 - other.0) as f64));
+    }
+    slopes.sort_by(f64::total_cmp);
+    slopes.get(slopes.len() / 2).copied().unwrap_or(0.0)
 }

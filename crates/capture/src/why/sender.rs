@@ -196,6 +196,10 @@ impl<'a> Sender<'a> {
             self.state.busy = Some(row.time_ns);
             self.state.set_ns = row.time_ns;
         }
+        // A probe of the tail may be new data; the timer is set again by it.
+        if !was_idle && sent.fresh > 0 && self.has_idled(row) && !self.sendings.has_holes() {
+            self.state.set_ns = row.time_ns;
+        }
         if let Some(again) = sent.again {
             let kind = self.kind(row, &again, lowest, before);
             let waited_ns = row.time_ns - self.state.set_ns;
@@ -236,14 +240,16 @@ impl<'a> Sender<'a> {
         if state.timeouts > 0 || again.start < state.recover {
             return Kind::AfterTimeout;
         }
-        let idle = row.time_ns - state.last_report_ns.max(state.last_send_ns);
-        if again.end == highest
-            && idle + PROBE_SLACK_NS >= (1.5 * state.srtt) as i64
-            && !self.sendings.has_holes()
-        {
+        if again.end == highest && self.has_idled(row) && !self.sendings.has_holes() {
             return Kind::Probe;
         }
         if again.times > 2 { Kind::LostAgain } else { Kind::Fast }
+    }
+
+    /// Nothing was sent or reported for as long as a probe of the tail waits.
+    fn has_idled(&self, row: &Row) -> bool {
+        let idle = row.time_ns - self.state.last_report_ns.max(self.state.last_send_ns);
+        self.state.srtt > 0.0 && idle + PROBE_SLACK_NS >= (1.5 * self.state.srtt) as i64
     }
 
     fn reported(&mut self, row: &Row, has_waited: bool) {
