@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted
 from roamlab.base.screen import shown
+from roamlab.captures import logs
 from roamlab.captures.explain import Answer, explain
 from roamlab.running.runprogress import measured
 
@@ -48,8 +49,44 @@ def refuse(*, check: bool, changes: bool) -> None:
             )
 
 
-def answer(paths: Sequence[Path], flow: str | None, stall: int | None) -> Answer:
-    """The flows that are asked for, of one capture or of two."""
+class Chosen(Protocol):
+    """An answer that is printed."""
+
+    def data(self) -> dict[str, Any]:
+        """For programs."""
+        ...
+
+    def lines(self) -> list[str]:
+        """As text."""
+        ...
+
+
+@dataclass(frozen=True)
+class Flows:
+    """The flows that were asked for."""
+
+    found: Answer
+
+    def data(self) -> dict[str, Any]:
+        """The same for programs."""
+        return self.found.data()
+
+    def lines(self) -> list[str]:
+        """The same as text."""
+        return lines(self.found)
+
+
+def answer(paths: Sequence[Path], flow: str | None, stall: int | None) -> Chosen:
+    """The log that is asked for, or the flows, of one capture or of two."""
+    if len(paths) == 1 and (log := logs.read(paths[0])):
+        if flow is not None or stall is not None:
+            raise BadInput(
+                "--flow" if flow is not None else "--stall",
+                "a log has one flow, and few stalls",
+                expected="a packet capture with this option",
+                remedy="leave it out",
+            )
+        return log
     if len(paths) > 2:
         raise BadInput(
             f"why {' '.join(shown(path) for path in paths)}",
@@ -66,7 +103,7 @@ def answer(paths: Sequence[Path], flow: str | None, stall: int | None) -> Answer
     with measured("read", total) as tell:
         found = explain(paths, lambda done: tell(done, lambda seconds: _state(done, total, seconds)))
     _check_flows(paths, found)
-    return _chosen(found, flow, stall)
+    return Flows(_chosen(found, flow, stall))
 
 
 def _state(done: int, total: int, seconds: float) -> str:

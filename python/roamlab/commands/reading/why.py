@@ -44,7 +44,8 @@ def command(
     Runs made for this purpose are not kept.
 
     CAPTURE is a packet capture in pcap or pcapng, plain or packed with gzip or zstd: the stalls of its TCP flows, those
-    with the longest stall first. Two captures are those of the same flows at both ends. docs/captures.md has the rules.
+    with the longest stall first. Two captures are those of the same flows at both ends. It may also be the log of
+    `ping -D` or `iperf3 -J`. docs/captures.md has the rules.
     """
     from roamlab.captures import printed
     from roamlab.causes import answers
@@ -57,7 +58,7 @@ def command(
         if as_json:
             print_json(answer.data())
         else:
-            say("\n".join(printed.lines(answer)))
+            say("\n".join(answer.lines()))
         return
     table, folder = answers.parse(words, stalls=flow is not None or stall is not None or check)
     found = answers.explain(find_run(folder), wanted, table, flow, stall, check=check, as_json=as_json)

@@ -125,3 +125,51 @@ def test_a_cut_capture_is_explained_with_a_note(tmp_path: Path, kept: float) -> 
     result = why(cut)
     assert result.code == 0
     assert "the file ends within a record" in result.out
+
+
+def _pings(*, held: bool) -> str:
+    """Ten requests in a second; those of half a second are lost, or their answers come together."""
+    lines = ["PING 10.0.0.2 (10.0.0.2) 56(84) bytes of data."]
+    for number in range(1, 101):
+        sent, rtt = 1_700_000_000 + number / 10, 0.020
+        if 40 <= number < 45:
+            if not held:
+                continue
+            rtt = 0.020 + (45 - number) / 10
+        text = f"64 bytes from 10.0.0.2: icmp_seq={number} ttl=64 time={rtt * 1e3:.1f} ms"
+        lines.append(f"[{sent + rtt:.6f}] {text}")
+    return "\n".join(lines)
+
+
+def test_the_silence_of_a_ping_was_lost_or_held(tmp_path: Path) -> None:
+    log = tmp_path / "ping.txt"
+    log.write_text(_pings(held=False), encoding="utf-8")
+    said = why(log).out
+    assert "95 answers to 100 requests, one each 0.100 s" in said
+    assert "stall 1: no answer for 0.400 to 0.600 s, 3.800 to 4.400 s: path silent, packets lost" in said
+    log.write_text(_pings(held=True), encoding="utf-8")
+    (stall,) = json.loads(why(log, "--json").out)["stalls"]
+    assert stall["kind"] == "path-held"
+    assert 0.4 < stall["length_s"] < 0.6
+    log.write_text("PING 10.0.0.2\n64 bytes from 10.0.0.2: icmp_seq=1 ttl=64 time=1 ms\n", encoding="utf-8")
+    assert "`ping -D -i 0.1 HOST > FILE`" in refused(log)
+
+
+def test_intervals_of_iperf3_without_a_byte_are_a_stall(tmp_path: Path) -> None:
+    def interval(at: int) -> dict[str, object]:
+        whole = {
+            "start": at / 10,
+            "end": (at + 1) / 10,
+            "bytes": 0 if 20 <= at < 25 else 10_000,
+            "sender": False,
+        }
+        return {"sum": whole, "streams": []}
+
+    log = tmp_path / "iperf.json"
+    text = json.dumps({"start": {}, "intervals": [interval(at) for at in range(50)], "end": {}})
+    log.write_text("a line before it\n" + text, encoding="utf-8")
+    assert "stall 1: the receiver got nothing for 0.50 s and up to 0.70 s, 2.00 to 2.50 s" in why(log).out
+    log.write_text('{"start": {}, "intervals": [], "error": "unable to connect"}', encoding="utf-8")
+    assert "unable to connect" in refused(log)
+    log.write_text('{"start": {}}', encoding="utf-8")
+    assert "no log of iperf3" in refused(log)
