@@ -22,6 +22,8 @@ fn holds(capture: &Capture) {
     let row = flow.packets.row(0);
     assert_eq!((row.seq as u32, row.length, row.timestamps), (1000, 100, Some((7, 3))));
     assert_eq!((flow.ends[0].port, flow.ends[1].port), (5000, 80));
+    assert_eq!(flow.packets.ecn(0), 2);
+    assert!([0, 7].contains(&flow.packets.id[0]), "IPv6 has no identification");
 }
 
 #[test]
