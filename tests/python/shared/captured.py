@@ -243,6 +243,7 @@ def _burst(made: Case, draws: random.Random, _one_way: int) -> None:
     first = int(made.rate_bps / 8 / 1500 * 3.5)
     count = draws.randint(6, 20)
     made.at_s = 3.5
+    made.setting["hosts.mh.visits"] = [{"cell": "bs1", "at": "0 s"}]
     made.setting["links.1.drops"] = [{"flow": "d", "packets": list(range(first, first + 2 * count, 2))}]
 
 

@@ -259,8 +259,9 @@ impl<'a> Pair<'a> {
         let ended = |fate: &&Fate| fate.came_ns >= end - MS && fate.came_ns <= end + MS;
         let ended =
             self.fates.iter().filter(ended).map(|fate| fate.came_ns - fate.sent_ns).min().unwrap_or(0);
-        let now = later.unwrap_or(usual);
-        if is_whole && now > self.least + 100 * MS && (ended - now).abs() < now / 8 + 20 * MS {
+        // As long as before it or as behind it: no packet waited.
+        let is_same = |now: &i64| *now > self.least + 100 * MS && (ended - now).abs() < now / 8 + 20 * MS;
+        if is_whole && let Some(now) = [Some(usual), later].into_iter().flatten().find(is_same) {
             let said = format!(
                 "packets took {} instead of {}, and what was sent in one round trip came after a pause",
                 lasting(now),
