@@ -8,7 +8,7 @@
 # make mutants  planted bugs, each of which the tests must find
 # make fuzz     random inputs, SECONDS each (default 15)
 # make links    1,000 mutated links through the playground
-# make planted  200 runs with planted causes of stalls, 50 without, 60 of today's senders: does `roamlab why` name them?
+# make planted  200 runs with planted causes of stalls, 50 without, 60 of today's senders, and captures of 96: does `roamlab why` name them?
 # make tools    what tests look for in the system: installed if root calls, otherwise named
 # make docs   the documentation as a site, in dist/docs
 # make playground   the page that runs scenarios in a browser
@@ -119,6 +119,7 @@ deep: mutate mutants crash planted links differential
 	MAKEFLAGS= ROAMLAB_SEQUENCES=100000 cargo test --locked -p roamlab-congestion -p roamlab-quic --lib oracle
 	MAKEFLAGS= ROAMLAB_SEQUENCES=3000 cargo test --locked -p roamlab-quic -p roamlab-qdisc -p roamlab-radio --lib -- \
 	  pseudocode reference
+	MAKEFLAGS= ROAMLAB_MUTATIONS=10000 cargo test --locked -p roamlab-capture --lib mutated
 	MAKEFLAGS= ROAMLAB_OPERATIONS=100000000 cargo test --locked -p roamlab-qdisc --lib operations
 	MAKEFLAGS= ROAMLAB_COMBINATIONS=2000 cargo test --locked -p roamlab-world $(RUNS) combinations
 	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace $(RUNS) races moves trouble
@@ -288,6 +289,7 @@ crash: .venv/.dev .venv/.extension
 # Tests try 20 and 5; all take some minutes.
 planted: .venv/.extension
 	$(BIN)/python tests/python/shared/planted.py 200 50 60
+	$(BIN)/python tests/python/shared/captured.py 0 8
 
 # Zig links the engine against a C library of 2018 (Debian 10, RHEL 8 and later), whatever this machine has.
 RELEASE := dist/release

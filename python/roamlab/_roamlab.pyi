@@ -1,6 +1,7 @@
 """The engine, compiled. Everything here is text and arrays; the package around it gives them meaning."""
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -20,6 +21,22 @@ class ScenarioError(Exception):
     """The fault."""
     help: str
     """Text to write instead; may be empty."""
+
+class CaptureError(Exception):
+    """A capture that cannot be read."""
+
+    file: int
+    """The place of the file among those that were named, from 0."""
+    packet: int
+    """The packet, from 1; 0: before the first one."""
+    byte: int
+    """Where its record begins, from 0; of a packed file in its content."""
+    problem: str
+    """The fault."""
+    expected: str
+    """The expected content."""
+    remedy: str
+    """A remedy."""
 
 class SimulationError(Exception):
     """A run violated a law (conservation of packets, order of events): the report. There is no result."""
@@ -42,6 +59,12 @@ class Analysis:
     def headline(self, source: Source) -> str: ...
     def wait(self, source: Source, stall: str) -> str: ...
     def timeout_rtos(self, source: Source, stall: str) -> str: ...
+
+def explain_captures(paths: list[Path], tell: Callable[[int], None] | None = None) -> str:
+    """Why the TCP flows of a capture stalled, or of two of the same flows, as JSON.
+
+    `tell` gets the bytes that were read, now and then. Raises `CaptureError`, and `OSError` if a file cannot be opened.
+    """
 
 def check(text: str, name: str, memory: int | None = None) -> str:
     """The scenario with every default filled in, as JSON. `name` is what error reports call the text."""

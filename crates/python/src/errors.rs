@@ -2,6 +2,7 @@
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use roamlab_capture::Fault;
 use roamlab_scenario::Located;
 
 pyo3::create_exception!(
@@ -9,6 +10,12 @@ pyo3::create_exception!(
     ScenarioError,
     pyo3::exceptions::PyValueError,
     "A bad scenario: the text is the whole report, with file, line and field."
+);
+pyo3::create_exception!(
+    _roamlab,
+    CaptureError,
+    pyo3::exceptions::PyValueError,
+    "A capture that cannot be read: which file, packet and byte, the problem, what was expected, and a remedy."
 );
 pyo3::create_exception!(
     _roamlab,
@@ -22,6 +29,23 @@ pyo3::create_exception!(
     SimulationError,
     "A run would have taken more memory than its limit: the text names the largest part and what to write."
 );
+
+/// The fault of a capture as an exception; its parts are attributes. `file`: the place of the file among those that were named.
+pub fn capture_error(file: usize, fault: &Fault) -> PyErr {
+    let raised = CaptureError::new_err(fault.to_string());
+    Python::attach(|py| {
+        let value = raised.value(py);
+        let set = || {
+            value.setattr("file", file)?;
+            value.setattr("packet", fault.packet)?;
+            value.setattr("byte", fault.byte)?;
+            value.setattr("problem", &fault.problem)?;
+            value.setattr("expected", &fault.expected)?;
+            value.setattr("remedy", &fault.remedy)
+        };
+        set().err().unwrap_or(raised.clone_ref(py))
+    })
+}
 
 /// The report as an exception; its parts are attributes, for a text that no file holds.
 pub fn scenario_error(error: &Located) -> PyErr {

@@ -2,6 +2,7 @@
 
 mod analysis;
 mod arrays;
+mod captures;
 mod errors;
 mod files;
 mod kernel;
@@ -10,7 +11,7 @@ mod pool;
 mod queues;
 mod scenarios;
 
-use errors::{MemoryLimitError, ScenarioError, SimulationError, scenario_error};
+use errors::{CaptureError, MemoryLimitError, ScenarioError, SimulationError, scenario_error};
 use pool::{Sinks, Source, each_result};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -191,6 +192,8 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MemoryLimitError", module.py().get_type::<MemoryLimitError>())?;
     module.add("SimulationError", module.py().get_type::<SimulationError>())?;
     module.add_class::<analysis::Analysis>()?;
+    module.add("CaptureError", module.py().get_type::<CaptureError>())?;
+    module.add_function(wrap_pyfunction!(captures::explain_captures, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(expand, module)?)?;
     module.add_function(wrap_pyfunction!(line_of, module)?)?;

@@ -82,6 +82,8 @@ ALLOWED: dict[str, set[str]] = {
     }
     | {"rustix", "thiserror", "vm-memory"},
     # Answers leave as JSON, for both bindings.
+    # Captures are other programs': no crate of the simulator is in it.
+    "roamlab-capture": {"etherparse", "flate2", "pcap-parser", "rustc-hash", "ruzstd", "serde", "thiserror"},
     "roamlab-analysis": {
         "roamlab-engine",
         "roamlab-packet",
@@ -93,7 +95,15 @@ ALLOWED: dict[str, set[str]] = {
         "thiserror",
     },
     # The binding passes arrivals through a queue, which it reads as JSON.
-    "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-analysis", "roamlab-engine", "roamlab-outside"}
+    "roamlab-python": {
+        "numpy",
+        "pyo3",
+        "rayon",
+        "roamlab-analysis",
+        "roamlab-capture",
+        "roamlab-engine",
+        "roamlab-outside",
+    }
     | {"roamlab-packet", "roamlab-qdisc", "roamlab-record", "roamlab-scenario", "roamlab-world"}
     | {"serde", "serde_json", "thiserror"},
     # wasm-bindgen needs no own `unsafe`; with toml_edit a slider changes a field and keeps the rest of the

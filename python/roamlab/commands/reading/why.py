@@ -13,9 +13,15 @@ from roamlab.commands.output import print_json
 
 @click.command("why")
 @click.argument(
-    "words", metavar="[TABLE ROW] [RUN]", nargs=-1, type=click.Path(), shell_complete=completion.runs
+    "words",
+    metavar="[TABLE ROW] [RUN] | CAPTURE [CAPTURE]",
+    nargs=-1,
+    type=click.Path(),
+    shell_complete=completion.runs,
 )
-@click.option("--flow", metavar="NAME", help="Only the stalls of this flow.")
+@click.option(
+    "--flow", metavar="NAME", help="Only the stalls of this flow; of a capture those with this address."
+)
 @click.option("--stall", type=click.IntRange(1), help="Only this one; 1: the longest.")
 @click.option("--check", is_flag=True, help="Run again without each suspect: does the stall go away?")
 @SET
@@ -36,11 +42,24 @@ def command(
     causes; ROW its number from 0. RUN is a run folder, or the file of a scenario (.toml), which is simulated with
     seed 1; without one it is the newest in out/runs. With --set a run is made again with the change, from its seed.
     Runs made for this purpose are not kept.
+
+    CAPTURE is a packet capture in pcap or pcapng, plain or packed with gzip or zstd: the stalls of its TCP flows, those
+    with the longest stall first. Two captures are those of the same flows at both ends. It may also be the log of
+    `ping -D` or `iperf3 -J`. docs/captures.md has the rules.
     """
+    from roamlab.captures import printed
     from roamlab.causes import answers
     from roamlab.scenarios.changes import assigned
 
     wanted = assigned(changes)
+    if captures := printed.captures(words):
+        printed.refuse(check=check, changes=bool(wanted))
+        answer = printed.answer(captures, flow, stall)
+        if as_json:
+            print_json(answer.data())
+        else:
+            say("\n".join(answer.lines()))
+        return
     table, folder = answers.parse(words, stalls=flow is not None or stall is not None or check)
     found = answers.explain(find_run(folder), wanted, table, flow, stall, check=check, as_json=as_json)
     if as_json:

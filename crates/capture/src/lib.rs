@@ -1,0 +1,26 @@
+//! Captures of other programs: packet captures are read into columns, and the stalls of their TCP flows are explained.
+//!
+//! It knows nothing of the simulator. [`read`] takes a file in pcap or pcapng; a file that is none is a [`Fault`] with the
+//! number of a packet and a byte. Payloads are never kept.
+
+mod fault;
+mod flows;
+mod link;
+mod network;
+mod packets;
+mod pcapng;
+mod record;
+mod records;
+mod source;
+mod tcp;
+#[cfg(test)]
+mod tests;
+mod why;
+
+pub use fault::{Fault, Read};
+pub use flows::{Capture, Datagrams, Flow, Opened, read};
+pub use network::End;
+pub use packets::{Blocks, Packets, Row, Way};
+pub use why::{
+    Aligned, Answer, Cause, Kind, Limits, Resends, Spike, Stall, Sure, Timeout, Told, Trips, explain,
+};

@@ -1,0 +1,6 @@
+//! Tests of whole captures: bytes in, flows and answers out.
+
+mod build;
+mod hostile;
+mod reading;
+mod stories;

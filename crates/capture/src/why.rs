@@ -1,0 +1,16 @@
+//! Why the TCP flows of a capture stalled.
+
+mod cause;
+mod course;
+mod exchange;
+mod explain;
+mod pair;
+mod policer;
+mod receiver;
+mod sender;
+mod sendings;
+mod silence;
+
+pub use cause::{Cause, Kind, Sure};
+pub use course::{Limits, Spike};
+pub use explain::{Aligned, Answer, Resends, Stall, Timeout, Told, Trips, explain};

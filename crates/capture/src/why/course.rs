@@ -1,0 +1,132 @@
+//! A flow over time: its limits and delay spikes.
+
+use crate::why::exchange::MS;
+use crate::why::sender::{Kind, Sender};
+use crate::why::silence::between;
+use serde::Serialize;
+
+/// The shortest slice of time that is given one limit.
+const LEAST_SLICE_NS: i64 = 50 * MS;
+/// The time is cut into at most as many slices.
+const MOST_SLICES: i64 = 100_000;
+/// A round trip above the usual one by this much is a spike.
+const SPIKE_NS: i64 = 100 * MS;
+/// Round trips before it by which a spike is found.
+const BEFORE: usize = 50;
+
+/// Shares of the time in which the flow was limited by something, 0 to 1.
+#[derive(Clone, Copy, Default, PartialEq, Debug, Serialize)]
+pub struct Limits {
+    /// Its receiver's window.
+    pub receiver: f64,
+    /// Its application had sent all it had.
+    pub application: f64,
+    /// The path: data waited in a queue.
+    pub path: f64,
+    /// Losses were being repaired.
+    pub recovery: f64,
+    /// Its own window or pacing.
+    pub sender: f64,
+}
+
+/// A sudden rise of the round trip.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Spike {
+    /// When, in s from the first packet of the capture.
+    pub time_s: f64,
+    /// The round trip before, in ns.
+    pub before_ns: i64,
+    /// The largest one, in ns.
+    pub rtt_ns: i64,
+}
+
+impl Sender<'_> {
+    /// The limits of the flow, by shares of its time.
+    pub fn limits(&self) -> Limits {
+        let times = &self.exchange.flow.packets.time_ns;
+        let (Some(begin), Some(end)) = (times.first(), times.last()) else { return Limits::default() };
+        let slice = self.exchange.base().max(LEAST_SLICE_NS).max((end - begin) / MOST_SLICES);
+        let queued = self.least + (2 * MS).max(self.least * 3 / 20);
+        let mut counts = [0_usize; 5];
+        let mut open = None;
+        let (mut from, mut is_open) = (*begin, false);
+        while from < *end {
+            let to = from + slice;
+            let samples = flights(&self.flights, from, to);
+            let full =
+                samples.iter().any(|(_, flight, window)| *window != u64::MAX && flight * 20 >= window * 19);
+            let closed = self.closed.iter().any(|(open, shut)| *open < to && *shut > from);
+            let first = self.resends.partition_point(|resend| resend.time_ns < from);
+            let mut repairs = self.resends[first..].iter().take_while(|resend| resend.time_ns < to);
+            let repaired = repairs.any(|resend| resend.kind != Kind::KeepAlive && !resend.is_needless);
+            let rtts = between(&self.rtts, from, to);
+            open = rtts.last().map(|(_, rtt)| *rtt).or(open);
+            let which = if full || closed {
+                0
+            } else if samples.is_empty() && !is_open {
+                1
+            } else if repaired {
+                3
+            } else if open.is_some_and(|rtt| rtt > queued) {
+                2
+            } else {
+                4
+            };
+            counts[which] += 1;
+            is_open = self.is_open_at(to);
+            from = to;
+        }
+        let all = counts.iter().sum::<usize>().max(1) as f64;
+        let [receiver, application, path, recovery, sender] = counts.map(|count| count as f64 / all);
+        Limits { receiver, application, path, recovery, sender }
+    }
+
+    /// True if data are outstanding at a time.
+    fn is_open_at(&self, time: i64) -> bool {
+        let pieces = &self.sendings.pieces;
+        let from = pieces.partition_point(|piece| piece.told_ns <= time);
+        let upto = pieces.partition_point(|piece| piece.sent_ns <= time);
+        from < upto
+    }
+
+    /// Sudden rises of the round trip, the largest first, at most `most`. `start_ns`: that of the capture.
+    pub fn spikes(&self, most: usize, start_ns: i64) -> Vec<Spike> {
+        let mut found: Vec<Spike> = Vec::new();
+        let mut recent = std::collections::VecDeque::<i64>::with_capacity(BEFORE);
+        let mut high: Option<Spike> = None;
+        for (time, rtt) in &self.rtts {
+            let usual = recent.iter().min().copied();
+            match (&mut high, usual) {
+                (Some(spike), _) if *rtt > spike.before_ns + SPIKE_NS => {
+                    spike.rtt_ns = spike.rtt_ns.max(*rtt)
+                }
+                (Some(spike), _) => {
+                    found.push(*spike);
+                    high = None;
+                }
+                (None, Some(usual))
+                    if recent.len() >= 5 && recent.back().is_some_and(|last| *rtt > last + SPIKE_NS) =>
+                {
+                    let before_ns = recent.back().copied().unwrap_or(usual);
+                    high = Some(Spike { time_s: (time - start_ns) as f64 / 1e9, before_ns, rtt_ns: *rtt });
+                    continue;
+                }
+                _ => {}
+            }
+            if recent.len() == BEFORE {
+                recent.pop_front();
+            }
+            recent.push_back(*rtt);
+        }
+        found.extend(high);
+        found.sort_by_key(|spike| std::cmp::Reverse(spike.rtt_ns - spike.before_ns));
+        found.truncate(most);
+        found
+    }
+}
+
+fn flights(list: &[(i64, u64, u64)], from: i64, to: i64) -> &[(i64, u64, u64)] {
+    let first = list.partition_point(|(time, ..)| *time < from);
+    let last = list.partition_point(|(time, ..)| *time < to);
+    list.get(first..last.max(first)).unwrap_or(&[])
+}

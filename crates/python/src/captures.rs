@@ -1,0 +1,74 @@
+//! Captures of other programs, read from files.
+
+use crate::errors::capture_error;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use roamlab_capture::{Capture, explain, read};
+use std::fs::File;
+use std::io::{Error, Read};
+use std::path::PathBuf;
+
+/// After this number of bytes progress is reported, and an interrupt is looked for.
+const STEP: u64 = 4 << 20;
+
+/// A file of which each step is reported.
+struct Reported<'t> {
+    file: File,
+    /// Bytes that were read, of the files before too.
+    done: &'t mut u64,
+    next: u64,
+    tell: Option<&'t Py<PyAny>>,
+    /// The exception that Python raised.
+    raised: &'t mut Option<PyErr>,
+}
+
+impl Read for Reported<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let got = self.file.read(into)?;
+        *self.done += got as u64;
+        if *self.done >= self.next {
+            self.next = *self.done + STEP;
+            let done = *self.done;
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                self.tell.map_or(Ok(()), |tell| tell.call1(py, (done,)).map(|_| ()))
+            });
+            if let Err(error) = told {
+                *self.raised = Some(error);
+                return Err(Error::other("stopped"));
+            }
+        }
+        Ok(got)
+    }
+}
+
+/// Why the TCP flows in a capture stalled, or in two captures of the same flows, as JSON. `tell(bytes)` is called now and
+/// then. A file that cannot be read raises `CaptureError`.
+#[pyfunction]
+#[pyo3(signature = (paths, tell=None))]
+pub fn explain_captures(py: Python<'_>, paths: Vec<PathBuf>, tell: Option<Py<PyAny>>) -> PyResult<String> {
+    let (first, second) = match paths.as_slice() {
+        [first] => (first, None),
+        [first, second] => (first, Some(second)),
+        _ => return Err(PyValueError::new_err("one capture or two")),
+    };
+    py.detach(|| {
+        let mut done = 0;
+        let first = opened(0, first, &mut done, tell.as_ref())?;
+        let second = second.map(|path| opened(1, path, &mut done, tell.as_ref())).transpose()?;
+        let answer = explain(&first, second.as_ref());
+        serde_json::to_string(&answer).map_err(|error| PyValueError::new_err(error.to_string()))
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "the binding meets the machine for the readers")]
+fn opened(number: usize, path: &PathBuf, done: &mut u64, tell: Option<&Py<PyAny>>) -> PyResult<Capture> {
+    let file = File::open(path)?;
+    let mut raised = None;
+    let next = *done + STEP;
+    let found = read(Reported { file, done, next, tell, raised: &mut raised });
+    match raised {
+        Some(error) => Err(error),
+        None => found.map_err(|fault| capture_error(number, &fault)),
+    }
+}

@@ -1,0 +1,1 @@
+"""Captures of other programs: why flows in them stalled."""

@@ -1,0 +1,205 @@
+"""Logs without packets: `ping -D`, and `iperf3 -J`. They show silences, as exactly as their interval."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from roamlab.base.errors import BadInput
+from roamlab.base.quantities import counted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_ANSWER = re.compile(
+    r"^\[(\d+\.\d+)\] \d+ bytes from (.*?):? icmp_seq=(\d+) .*?time=([\d.]+) ms", re.MULTILINE
+)
+_LEAST_S = 0.2
+"""A stall is longer (docs/metrics.md)."""
+_MOST_BYTES = 200_000_000
+"""A larger log is refused before it is read."""
+_SEQUENCES = 1 << 16
+_HALF = _SEQUENCES // 2
+
+
+@dataclass(frozen=True)
+class Silence:
+    """A time in which nothing came."""
+
+    start_s: float
+    """Begin, from the first line of the log."""
+    length_s: float
+    kind: str
+    """As the kinds of causes of a packet capture."""
+    sentence: str
+
+
+@dataclass
+class Log:
+    """A log, and the silences in it."""
+
+    what: str
+    """One sentence about all of it."""
+    facts: list[str] = field(default_factory=list)
+    stalls: list[Silence] = field(default_factory=list)
+    """Longest first."""
+
+    def data(self) -> dict[str, Any]:
+        """The same for programs."""
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """The same as text."""
+        told = ["\n  · ".join([self.what, *self.facts])]
+        told += [f"stall {number}: {stall.sentence}" for number, stall in enumerate(self.stalls, start=1)]
+        return told if self.stalls else [*told, "no stall"]
+
+
+def read(path: Path) -> Log | None:
+    """The log in a file; None: it is none."""
+    if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+        return None
+    head = path.read_bytes()[:4096]
+    if b"\0" in head:
+        return None
+    if head.lstrip().startswith(b"PING ") or _ANSWER.search(head.decode("utf-8", "replace")):
+        return ping(path.read_text(encoding="utf-8", errors="replace"), path)
+    if b'"start"' in head and b"{" in head:
+        return iperf3(path.read_text(encoding="utf-8", errors="replace"), path)
+    return None
+
+
+@dataclass(frozen=True)
+class _Answer:
+    number: int
+    sent_s: float
+    rtt_s: float
+
+
+def ping(text: str, path: Path) -> Log:
+    """The log of `ping -D`: lost answers, and answers that waited."""
+    answers: dict[int, _Answer] = {}
+    last, lines = 0, _ANSWER.findall(text)
+    for at, _, low, rtt in lines:
+        # The number has 16 bits.
+        number = last + (int(low) - last + _HALF) % _SEQUENCES - _HALF if answers else int(low)
+        last = max(last, number)
+        answers.setdefault(number, _Answer(number, float(at) - float(rtt) / 1e3, float(rtt) / 1e3))
+    found = sorted(answers.values(), key=lambda answer: answer.number)
+    if len(found) < 2:
+        raise BadInput(
+            path,
+            f"it has {counted(len(found), 'answer', 'answers')} with a time",
+            expected="the output of `ping -D`, whose lines begin with the time in brackets",
+            remedy="`ping -D -i 0.1 HOST > FILE`",
+        )
+    pairs = list(pairwise(found))
+    interval = median((two.sent_s - one.sent_s) / (two.number - one.number) for one, two in pairs)
+    rtts = sorted(answer.rtt_s for answer in found)
+    base, start = rtts[0], found[0].sent_s
+    sent = found[-1].number - found[0].number + 1
+    log = Log(
+        f"ping of {lines[0][1]}: {len(found)} answers to {sent} requests, one each {interval:.3f} s",
+        [f"round trip {base:.3f} s at least, {median(rtts):.3f} s in the median, {rtts[-1]:.3f} s at most"],
+    )
+    log.stalls = _lost(pairs, interval, start) + _held(found, interval, start)
+    log.stalls.sort(key=lambda stall: -stall.length_s)
+    return log
+
+
+def _lost(pairs: list[tuple[_Answer, _Answer]], interval: float, start: float) -> list[Silence]:
+    """Requests in a row without an answer."""
+    found = []
+    for before, after in pairs:
+        missing = after.number - before.number - 1
+        if missing * interval > _LEAST_S:
+            begin, length = before.sent_s - start, after.sent_s - before.sent_s
+            many = counted(missing, "request or its answer was", "requests or their answers were")
+            said = (
+                f"no answer for {(missing - 1) * interval:.3f} to {length:.3f} s, "
+                f"{begin:.3f} to {begin + length:.3f} s: path silent, packets lost (certain): {many} lost"
+            )
+            found.append(Silence(begin, length, "path-lost", said))
+    return found
+
+
+def _held(found: list[_Answer], interval: float, start: float) -> list[Silence]:
+    """Answers that came together: the round trip falls by an interval from one to the next."""
+    silences, at = [], 0
+    while at < len(found):
+        first, end = found[at], at
+        while end + 1 < len(found):
+            one, two = found[end], found[end + 1]
+            fall = one.rtt_s - two.rtt_s
+            if two.number != one.number + 1 or abs(fall - (two.sent_s - one.sent_s)) > interval / 2:
+                break
+            end += 1
+        length = first.rtt_s - found[end].rtt_s
+        if end > at and length > _LEAST_S:
+            begin = first.sent_s - start
+            said = (
+                f"no answer for {length:.3f} s, {begin:.3f} to {begin + length:.3f} s: "
+                f"path silent, packets held (certain): "
+                f"{end - at + 1} answers came together, the oldest after {first.rtt_s:.3f} s"
+            )
+            silences.append(Silence(begin, length, "path-held", said))
+        at = end + 1
+    return silences
+
+
+def iperf3(text: str, path: Path) -> Log:
+    """The log of `iperf3 -J`: intervals without a byte."""
+    try:
+        log = json.loads(text[text.index("{") :])
+        sums = [(interval["sum"], interval["streams"]) for interval in log["intervals"]]
+        spans = [(float(whole["start"]), float(whole["end"]), int(whole["bytes"])) for whole, _ in sums]
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(
+            path,
+            f"this is no log of iperf3: {error}",
+            expected="the JSON that `iperf3 -J` writes, with its intervals",
+            remedy="`iperf3 -J -i 0.1 -R -c HOST > FILE`",
+        ) from None
+    if not spans:
+        raise BadInput(
+            path,
+            f"it has no interval{': ' + str(log['error']) if 'error' in log else ''}",
+            expected="the log of a test that has run",
+            remedy="`iperf3 -J -i 0.1 -R -c HOST > FILE`",
+        )
+    length = spans[-1][1] - spans[0][0]
+    rate = sum(size for *_, size in spans) * 8 / max(length, 1e-9)
+    is_sender = bool(sums[0][0].get("sender"))
+    told = Log(
+        f"iperf3: {length:.1f} s, {rate / 1e6:.3g} Mbit/s, an interval of {spans[0][1] - spans[0][0]:.2f} s"
+    )
+    again = sum(int(whole.get("retransmits", 0)) for whole, _ in sums)
+    if is_sender:
+        told.facts.append(f"{counted(again, 'packet', 'packets')} sent again")
+        told.facts.append(
+            "note: bytes are those that the sender wrote; its buffer hides the begin of a stall (use -R)"
+        )
+    told.stalls = _empty(spans, "the sender wrote" if is_sender else "the receiver got")
+    return told
+
+
+def _empty(spans: list[tuple[float, float, int]], who: str) -> list[Silence]:
+    """Intervals in a row without a byte, longest first."""
+    found: list[Silence] = []
+    begin, interval = None, spans[0][1] - spans[0][0]
+    for start, _, size in [*spans, (spans[-1][1], spans[-1][1], 1)]:
+        if size == 0:
+            begin = start if begin is None else begin
+        elif begin is not None:
+            if start - begin > _LEAST_S:
+                length = start - begin
+                said = f"{who} nothing for {length:.2f} s and up to {length + 2 * interval:.2f} s"
+                found.append(
+                    Silence(begin, start - begin, "silence", f"{said}, {begin:.2f} to {start:.2f} s")
+                )
+            begin = None
+    return sorted(found, key=lambda stall: -stall.length_s)

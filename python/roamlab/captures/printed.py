@@ -1,0 +1,249 @@
+"""The output of `roamlab why CAPTURE`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from roamlab.base.errors import BadInput
+from roamlab.base.quantities import counted
+from roamlab.base.screen import shown
+from roamlab.captures import logs
+from roamlab.captures.explain import Answer, explain
+from roamlab.running.runprogress import measured
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ENDINGS = (".pcap", ".pcapng", ".cap", ".dmp", ".qlog", ".sqlog")
+_PACKED = (".gz", ".zst")
+_MOST_QUIET = 10
+"""Flows without a stall that are printed."""
+_LEAST_SHARE = 0.01
+"""Limits with a smaller share of the time are not printed."""
+
+
+def captures(words: Sequence[str]) -> list[Path]:
+    """The captures that words name; none if they mean something else."""
+    paths = [Path(word) for word in words]
+    return paths if paths and all(_is_capture(path) for path in paths) else []
+
+
+def _is_capture(path: Path) -> bool:
+    name = path.name.lower()
+    for packed in _PACKED:
+        name = name.removesuffix(packed)
+    return name.endswith(_ENDINGS) or (path.is_file() and path.suffix != ".toml")
+
+
+def refuse(*, check: bool, changes: bool) -> None:
+    """Refuse options that need a simulation."""
+    for option, is_given in (("--check", check), ("--set", changes)):
+        if is_given:
+            raise BadInput(
+                option,
+                "a capture is what happened, and nothing of it can be run again",
+                expected="a run folder or a scenario with this option",
+                remedy=f"leave out {option}",
+            )
+
+
+class Chosen(Protocol):
+    """An answer that is printed."""
+
+    def data(self) -> dict[str, Any]:
+        """For programs."""
+        ...
+
+    def lines(self) -> list[str]:
+        """As text."""
+        ...
+
+
+@dataclass(frozen=True)
+class Flows:
+    """The flows that were asked for."""
+
+    found: Answer
+
+    def data(self) -> dict[str, Any]:
+        """The same for programs."""
+        return self.found.data()
+
+    def lines(self) -> list[str]:
+        """The same as text."""
+        return lines(self.found)
+
+
+def answer(paths: Sequence[Path], flow: str | None, stall: int | None) -> Chosen:
+    """The log that is asked for, or the flows, of one capture or of two."""
+    if len(paths) == 1 and (log := logs.read(paths[0])):
+        if flow is not None or stall is not None:
+            raise BadInput(
+                "--flow" if flow is not None else "--stall",
+                "a log has one flow, and few stalls",
+                expected="a packet capture with this option",
+                remedy="leave it out",
+            )
+        return log
+    if len(paths) > 2:
+        raise BadInput(
+            f"why {' '.join(shown(path) for path in paths)}",
+            f"these are {len(paths)} captures",
+            expected="one capture, or two of the same flows at both ends",
+            remedy="explain them one after the other; `mergecap` joins parts of one capture",
+        )
+    for path in paths:
+        if not path.exists():
+            raise BadInput(path, "there is no such file", expected="a capture", remedy="write its path")
+        if not path.is_file():
+            raise BadInput(path, "it is no file", expected="a capture", remedy="name a file")
+    total = sum(path.stat().st_size for path in paths)
+    with measured("read", total) as tell:
+        found = explain(paths, lambda done: tell(done, lambda seconds: _state(done, total, seconds)))
+    _check_flows(paths, found)
+    return Flows(_chosen(found, flow, stall))
+
+
+def _state(done: int, total: int, seconds: float) -> str:
+    rate = f", {done / 1e6 / seconds:.3g} MB/s" if seconds > 0 else ""
+    return f"{done / 1e6:.0f} of {total / 1e6:.0f} MB{rate}"
+
+
+def _check_flows(paths: Sequence[Path], found: Answer) -> None:
+    """Refuse captures without a flow that can be explained."""
+    if found.flows:
+        return
+    where = " and ".join(shown(path) for path in paths)
+    if found.quic_packets:
+        raise BadInput(
+            where,
+            f"it has {counted(found.quic_packets, 'packet', 'packets')} of QUIC, which is encrypted, and no TCP flow",
+            expected="a TCP flow with data",
+            remedy="write qlog, or use the TCP flow",
+        )
+    if len(paths) == 2:
+        raise BadInput(
+            where,
+            "no TCP flow with data is in both",
+            expected="captures of the same flows at both ends",
+            remedy="explain each of them alone",
+        )
+    raise BadInput(
+        where,
+        f"of its {counted(found.packets, 'packet', 'packets')} none is TCP with data",
+        expected="a TCP flow with data",
+        remedy="capture all packets of the flow, with 128 bytes of each: `tcpdump -i any -s 128 -w FILE`",
+    )
+
+
+def _chosen(found: Answer, flow: str | None, stall: int | None) -> Answer:
+    """The flows whose ends have this text, and of their stalls the one with this number."""
+    flows = found.flows
+    if flow is not None:
+        flows = [each for each in flows if flow in each["flow"]]
+        if not flows:
+            known = [each["flow"] for each in found.flows[:5]]
+            raise BadInput(
+                f"--flow {flow}",
+                "the capture has no such flow",
+                expected=f"an address or a port as in {', '.join(known)}",
+                remedy="leave --flow out to see all",
+            )
+    count = sum(len(each["stalls"]) for each in flows)
+    if stall is not None and stall > count:
+        raise BadInput(
+            f"--stall {stall}",
+            f"there {'is' if count == 1 else 'are'} {counted(count, 'stall', 'stalls')}",
+            expected=f"a number from 1 to {count}" if count else "a capture with stalls",
+            remedy="leave --stall out to see all",
+        )
+    numbered, kept = 0, []
+    for each in flows:
+        stalls = [one | {"number": numbered + at} for at, one in enumerate(each["stalls"], start=1)]
+        numbered += len(stalls)
+        wanted = [one for one in stalls if stall in (None, one["number"])]
+        if stall is None or wanted:
+            kept.append(each | {"stalls": wanted})
+    return replace(found, flows=kept)
+
+
+def lines(found: Answer) -> list[str]:
+    """An answer as text."""
+    told = [f"note: {note}" for note in found.notes]
+    stalled = [flow for flow in found.flows if flow["stalls"]]
+    quiet = [flow for flow in found.flows if not flow["stalls"]]
+    for flow in stalled:
+        told += _described(flow)
+        for stall in flow["stalls"]:
+            told.append(f"stall {stall['number']}: " + "\n  · ".join(stall["sentences"]))
+    for flow in quiet[:_MOST_QUIET]:
+        told += [*_described(flow), "no stall"]
+    if len(quiet) > _MOST_QUIET:
+        told.append(f"{len(quiet) - _MOST_QUIET} more flows have no stall")
+    return told
+
+
+def _described(flow: dict[str, Any]) -> list[str]:
+    """A flow, and what is known of all of it."""
+    size, rate = flow["bytes"], flow["goodput_bps"]
+    amount = f"{size / 1e6:.3g} MB" if size >= 1e6 else f"{size / 1e3:.3g} kB"
+    speed = f"{rate / 1e6:.3g} Mbit/s" if rate >= 1e6 else f"{rate / 1e3:.3g} kbit/s"
+    told = [f"flow {flow['flow']}: {amount} in {flow['length_s']:.3f} s, {speed}; {_place(flow)}"]
+    if trips := flow["trips"]:
+        told.append(
+            f"round trip {trips['base_s']:.3f} s at least, {trips['median_s']:.3f} s in the median, "
+            f"{trips['largest_s']:.3f} s at most"
+        )
+    told += [_again(flow)]
+    told += [
+        f"the round trip rose from {spike['before_ns'] / 1e9:.3f} s to {spike['rtt_ns'] / 1e9:.3f} s"
+        f" at {spike['time_s']:.3f} s"
+        for spike in flow["spikes"]
+    ]
+    if limits := flow["limits"]:
+        shares = sorted(limits.items(), key=lambda each: -each[1])
+        named = ", ".join(f"{name} {share:.0%}" for name, share in shares if share >= _LEAST_SHARE)
+        told.append(f"limited by: {named} of the time")
+    if policed := flow["policed_bps"]:
+        told.append(f"its losses fit a policer of {policed / 1e6:.3g} Mbit/s")
+    if aligned := flow["aligned"]:
+        lost, sent = aligned["lost"]
+        told.append(
+            f"the receiver's clock is {aligned['offset_s']:.4f} s ahead (± {aligned['interval_s']:.4f} s) "
+            f"and drifts by {aligned['drift_ppm']:.1f} ppm"
+        )
+        told.append(
+            f"{lost} of {sent} packets with data and {aligned['acks_lost']} acknowledgements did not arrive"
+        )
+    told += [f"note: {note}" for note in flow["notes"]]
+    return ["\n  · ".join(told)]
+
+
+def _place(flow: dict[str, Any]) -> str:
+    names = {
+        "sender": "captured at its sender",
+        "receiver": "captured at its receiver",
+        "both ends": "captured at both ends",
+    }
+    said = names.get(flow["place"], "captured between its ends")
+    share = flow["share"]
+    if flow["place"] == "both ends" or share is None:
+        return said
+    return f"{said} ({share:.0%} of the round trip is between the capture and the receiver)"
+
+
+def _again(flow: dict[str, Any]) -> str:
+    again, timeouts = flow["resends"], len(flow["timeouts"])
+    if flow["place"] == "receiver":
+        return (
+            f"{counted(again['packets'], 'packet', 'packets')} came late or again, "
+            f"{again['needless']} of them were there already; {flow['reordered']} overtaken"
+        )
+    parts = [f"{again['needless']} needlessly", f"{counted(again['recoveries'], 'recovery', 'recoveries')}"]
+    parts += [counted(timeouts, "timeout", "timeouts"), counted(again["probes"], "tail probe", "tail probes")]
+    if again["lost_again"]:
+        parts.append(f"{again['lost_again']} more than once")
+    sent = f"{counted(again['packets'], 'packet', 'packets')} sent again"
+    return f"{sent}: {', '.join(parts)}; {flow['reordered']} overtaken"

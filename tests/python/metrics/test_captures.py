@@ -1,0 +1,175 @@
+"""`roamlab why CAPTURE`: what it prints, and files that cannot be explained."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import struct
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from conftest import ROOT
+from roamlab import cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXAMPLE = ROOT / "examples/captures/captured-download.pcapng.gz"
+
+
+class Done(NamedTuple):
+    """How the command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def why(*words: str | Path) -> Done:
+    """The command, with all of the program around it."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["roamlab", "why", *map(str, words)])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+    return Done(code, out.getvalue(), err.getvalue())
+
+
+def pcap(path: Path, *packets: bytes) -> Path:
+    """A capture of raw IP."""
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
+    rows = (struct.pack("<IIII", at, 0, len(data), len(data)) + data for at, data in enumerate(packets))
+    path.write_bytes(head + b"".join(rows))
+    return path
+
+
+def udp(content: bytes, port: int = 443) -> bytes:
+    """A datagram over IPv4."""
+    ends = bytes([10, 0, 0, 1]) + bytes([10, 0, 0, 2])
+    head = struct.pack("!BBHHHBBH", 0x45, 0, 28 + len(content), 1, 0, 64, 17, 0) + ends
+    return head + struct.pack("!HHHH", 5000, port, 8 + len(content), 0) + content
+
+
+def refused(*words: str | Path) -> str:
+    """The error of a capture that cannot be explained."""
+    result = why(*words)
+    assert result.code == 2, result
+    assert "Traceback" not in result.err
+    assert result.out == ""
+    return result.err
+
+
+def test_the_example_is_explained() -> None:
+    result = why(EXAMPLE)
+    assert result.code == 0
+    assert "stall 1: 11.0.0.4:9 received nothing new for 0.460 s" in result.out
+    assert "suspected first: path silent, packets lost (likely)" in result.out
+
+
+def test_json_has_what_is_printed() -> None:
+    data = json.loads(why(EXAMPLE, "--json").out)
+    (flow,) = data["flows"]
+    (stall,) = flow["stalls"]
+    assert stall["number"] == 1
+    assert stall["causes"][0]["kind"] == "path-lost"
+    assert flow["place"] == "sender"
+    assert 0.045 < flow["trips"]["base_s"] < 0.055
+    assert flow["resends"]["packets"] == 42
+    assert json.loads(why(EXAMPLE, "--flow", "11.0.0.4", "--stall", 1, "--json").out)["flows"] == [flow]
+
+
+def test_files_that_are_no_captures_are_refused_with_their_place(tmp_path: Path) -> None:
+    assert "there is no such file" in refused(tmp_path / "none.pcap")
+    text = tmp_path / "log.txt"
+    text.write_text("a log\n", encoding="utf-8")
+    assert "it is text" in refused(text)
+    (tmp_path / "empty.pcap").write_bytes(b"")
+    assert "it is empty" in refused(tmp_path / "empty.pcap")
+    damaged = bytearray(gzip.decompress(EXAMPLE.read_bytes()))
+    (second,) = struct.unpack_from("<I", damaged, 4)
+    damaged[second + 4 : second + 8] = b"\xfc\xff\xff\x7f"
+    (tmp_path / "damaged.pcapng").write_bytes(damaged)
+    assert f"packet 1, byte {second}: a record of 2147483644 bytes" in refused(tmp_path / "damaged.pcapng")
+
+
+def test_quic_without_tcp_asks_for_a_qlog(tmp_path: Path) -> None:
+    initial = udp(b"\xc3\x00\x00\x00\x01\x08" + bytes(20))
+    said = refused(pcap(tmp_path / "quic.pcap", initial, initial))
+    assert "2 packets of QUIC, which is encrypted" in said
+    assert "write qlog, or use the TCP flow" in said
+    assert "none is TCP with data" in refused(pcap(tmp_path / "dns.pcap", udp(b"x", 53)))
+
+
+def test_options_of_runs_and_wrong_numbers_are_refused(tmp_path: Path) -> None:
+    assert "nothing of it can be run again" in refused(EXAMPLE, "--check")
+    assert "nothing of it can be run again" in refused(EXAMPLE, "--set", "run.duration=1 s")
+    assert "there is 1 stall" in refused(EXAMPLE, "--stall", 2)
+    assert "no such flow" in refused(EXAMPLE, "--flow", "192.168")
+    assert "3 captures" in refused(EXAMPLE, EXAMPLE, EXAMPLE)
+    other = pcap(tmp_path / "dns.pcap", udp(b"x", 53))
+    assert "no TCP flow with data is in both" in refused(EXAMPLE, other)
+
+
+@pytest.mark.parametrize("kept", [0.3, 0.7])
+def test_a_cut_capture_is_explained_with_a_note(tmp_path: Path, kept: float) -> None:
+    whole = gzip.decompress(EXAMPLE.read_bytes())
+    cut = tmp_path / "cut.pcapng"
+    cut.write_bytes(whole[: int(len(whole) * kept)])
+    result = why(cut)
+    assert result.code == 0
+    assert "the file ends within a record" in result.out
+
+
+def _pings(*, held: bool) -> str:
+    """Ten requests in a second; those of half a second are lost, or their answers come together."""
+    lines = ["PING 10.0.0.2 (10.0.0.2) 56(84) bytes of data."]
+    for number in range(1, 101):
+        sent, rtt = 1_700_000_000 + number / 10, 0.020
+        if 40 <= number < 45:
+            if not held:
+                continue
+            rtt = 0.020 + (45 - number) / 10
+        text = f"64 bytes from 10.0.0.2: icmp_seq={number} ttl=64 time={rtt * 1e3:.1f} ms"
+        lines.append(f"[{sent + rtt:.6f}] {text}")
+    return "\n".join(lines)
+
+
+def test_the_silence_of_a_ping_was_lost_or_held(tmp_path: Path) -> None:
+    log = tmp_path / "ping.txt"
+    log.write_text(_pings(held=False), encoding="utf-8")
+    said = why(log).out
+    assert "95 answers to 100 requests, one each 0.100 s" in said
+    assert "stall 1: no answer for 0.400 to 0.600 s, 3.800 to 4.400 s: path silent, packets lost" in said
+    log.write_text(_pings(held=True), encoding="utf-8")
+    (stall,) = json.loads(why(log, "--json").out)["stalls"]
+    assert stall["kind"] == "path-held"
+    assert 0.4 < stall["length_s"] < 0.6
+    log.write_text("PING 10.0.0.2\n64 bytes from 10.0.0.2: icmp_seq=1 ttl=64 time=1 ms\n", encoding="utf-8")
+    assert "`ping -D -i 0.1 HOST > FILE`" in refused(log)
+
+
+def test_intervals_of_iperf3_without_a_byte_are_a_stall(tmp_path: Path) -> None:
+    def interval(at: int) -> dict[str, object]:
+        whole = {
+            "start": at / 10,
+            "end": (at + 1) / 10,
+            "bytes": 0 if 20 <= at < 25 else 10_000,
+            "sender": False,
+        }
+        return {"sum": whole, "streams": []}
+
+    log = tmp_path / "iperf.json"
+    text = json.dumps({"start": {}, "intervals": [interval(at) for at in range(50)], "end": {}})
+    log.write_text("a line before it\n" + text, encoding="utf-8")
+    assert "stall 1: the receiver got nothing for 0.50 s and up to 0.70 s, 2.00 to 2.50 s" in why(log).out
+    log.write_text('{"start": {}, "intervals": [], "error": "unable to connect"}', encoding="utf-8")
+    assert "unable to connect" in refused(log)
+    log.write_text('{"start": {}}', encoding="utf-8")
+    assert "no log of iperf3" in refused(log)
