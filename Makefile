@@ -77,15 +77,16 @@ ifeq ($(origin ENGINE), undefined)
 ENGINE := $(shell MAKEFLAGS= $(MAKE) -qs --no-print-directory .venv/.extension ENGINE=any 2> /dev/null && echo .venv/.extension || echo .venv/.checked)
 endif
 
-# Two cores are busy to the end: Rust is compiled and tested while Python's files are linted and its tests run.
+# Two cores are busy to the end: Rust is compiled, tested and fuzzed while Python's files are linted and its tests run.
 RUST_LOG := target/tests-of-rust.log
 test: lint-format
-	@echo "Rust is compiled and tested beside Python's tests, and writes to $(RUST_LOG)"
+	@echo "Rust is compiled, tested and fuzzed beside Python's tests, and writes to $(RUST_LOG)"
 	@mkdir -p target
-	@($(MAKE) test-rust > $(RUST_LOG) 2>&1 || { echo "Rust has failed: see $(RUST_LOG)"; exit 1; }) & rust=$$!; \
-	failed=0; { $(MAKE) -j2 lint-python test-page ENGINE=$(ENGINE) && $(MAKE) test-python ENGINE=$(ENGINE); } || failed=1; \
+	@($(MAKE) test-rust fuzz-engine SECONDS=3 FUZZ_PROFILE=dev > $(RUST_LOG) 2>&1 \
+	  || { echo "Rust has failed: see $(RUST_LOG)"; exit 1; }) & rust=$$!; \
+	failed=0; { $(MAKE) -j2 lint-python test-page ENGINE=$(ENGINE) \
+	  && $(MAKE) test-python fuzz-readers SECONDS=3 ENGINE=$(ENGINE); } || failed=1; \
 	wait $$rust || failed=1; cat $(RUST_LOG); exit $$failed
-	$(MAKE) -j2 fuzz SECONDS=3 FUZZ_PROFILE=dev ENGINE=$(ENGINE)
 
 # With `--lib` cargo takes what it compiled for all tests; with another choice of targets it compiles most crates again.
 RUNS := --lib --test runs
@@ -161,9 +162,10 @@ RUST_TESTS := --lib --bins --tests
 test-page: $(ENGINE)
 	$(MAKE) $(PAGE) ENGINE=$(ENGINE) || true
 
-# Each worker takes half of the list, so that what a module shares is made once, and then from what the other has left.
+# Each worker takes its part of the list, so that what a module shares is made once, and then from what the others have left.
+# One more than there are cores: some tests wait, for a browser or for time to pass.
 test-python: .venv/.dev $(ENGINE)
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n $$(($$(nproc) + 1)) --dist worksteal
 
 # As long as one likes: make fuzz SECONDS=3600 SEED=7. The walks are some 300 a second. With the tests' profile inputs are a
 # few times fewer, and nothing is compiled anew: cargo asked for the packages of the tests takes what it made for them.

@@ -313,8 +313,8 @@ pub enum Action<M, P> {
         /// Which.
         received: Received,
     },
-    /// (At a base station) the host has a numbered bearer here, which continues from these numbers: packets that have no
-    /// number get the next one when they go over the air, and packets from the host are delivered in order. Packets that
+    /// (At a base station) the host has a numbered bearer here, which continues from these numbers. Packets that have no
+    /// number get the next one when they go over the air. Packets from the host are delivered in order. Packets that
     /// wait for the numbers follow. Until then packets without a number wait, and so do those from the host. At the start of
     /// a connection the numbers are 0.
     AdoptBearer {
@@ -340,7 +340,7 @@ pub enum Action<M, P> {
         host: Addr,
     },
     /// (At a base station) copies of the packets that have a number and are not confirmed go through tunnels to these base
-    /// stations, in order, and copies of each that gets a number later; with their numbers. None goes to the same one twice.
+    /// stations, in order and with their numbers. So do copies of each that gets a number later. None goes to the same one twice.
     /// The packets stay here until they are confirmed or the bearer ends.
     ForwardBearer {
         /// The host's home address.
@@ -374,7 +374,7 @@ pub enum Action<M, P> {
         settled: bool,
     },
     /// (At a mobile host) its numbered bearers continue at the cell that it enters next: what it has sent from the first
-    /// packet on that was not confirmed is sent again (TS 38.323 §5.1.2). `reset`: they begin anew, without what the old
+    /// packet on that was not confirmed is sent again (TS 38.323 §5.1.2). `reset`: they begin again, without what the old
     /// ones had (full configuration, or a new connection).
     Reestablish {
         /// New bearers.
@@ -540,7 +540,7 @@ pub trait Agent: Sized {
         true
     }
 
-    /// Size of a message that it sends, and how its transport repeats it; `None`: the message has a size of its own and
+    /// Size of a message that it sends, and how its transport repeats it; `None`: the message has its own size and
     /// is not repeated.
     fn wire(&self, _message: &Self::Message) -> Option<Wire> {
         None

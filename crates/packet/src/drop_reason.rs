@@ -32,7 +32,7 @@ named! {
         Duplicate => "duplicate",
         /// It waited for longer than the discard timer of its radio bearer (PDCP discardTimer).
         DiscardTimer => "discard-timer",
-        /// It came to its receiver after the receiver had stopped waiting for it (PDCP t-Reordering).
+        /// It reached its receiver after the receiver had stopped waiting for it (PDCP t-Reordering).
         Late => "late",
         /// A retained copy of a packet that was sent over the air was released; the original is not lost by
         /// it.

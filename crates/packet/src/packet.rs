@@ -79,7 +79,7 @@ pub(crate) struct Side {
     pub(crate) original: u64,
     /// Its number in a radio bearer, if it has one.
     pub(crate) number: Option<u32>,
-    /// When it came to the base station or host that has it in a numbered bearer.
+    /// When it reached the base station or host that has it in a numbered bearer.
     pub(crate) since: Option<Time>,
 }
 

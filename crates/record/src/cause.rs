@@ -93,7 +93,7 @@ vocabulary! {
         Buffering => "buffering";
         /// a buffer releases a host's packets
         Release => "release";
-        /// a receiver of a numbered radio bearer gives up waiting for a packet (t-Reordering) and delivers those behind it;
+        /// a receiver of a numbered radio bearer gives up waiting for a packet (t-Reordering). It delivers those behind it;
         /// its cause is the loss of a packet of the bearer, or the move of the host
         Reordering => "t-reordering";
         /// RLC has sent a packet as often as it may without a confirmation; its cause is the reason for which the receiver

@@ -87,7 +87,7 @@ pub enum Event {
         node: NodeId,
         /// The host.
         host: NodeId,
-        /// What arrives at the same time has arrived.
+        /// Packets that arrive at the same time have arrived.
         last: bool,
     },
     /// A base station is notified of a coming handover.

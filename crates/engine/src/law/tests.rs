@@ -1,6 +1,7 @@
 //! Draws by each law, and laws that are refused.
 
 use super::*;
+use crate::law::measured::interpolated;
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)

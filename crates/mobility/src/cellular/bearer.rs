@@ -43,7 +43,7 @@ pub(crate) enum Outlet {
     Hold,
     Air,
     Tunnel(Addr),
-    /// What comes is lost.
+    /// Packets that arrive are lost.
     Discard,
 }
 
@@ -181,7 +181,7 @@ impl Bearer {
         }
     }
 
-    /// A numbered bearer begins anew: what waits is lost, and what is still forwarded.
+    /// A numbered bearer begins again: what waits is lost, and what is still forwarded.
     pub fn begin_anew(&mut self, out: &mut dyn Out) {
         let host = self.host;
         out.push(Action::EndBearer { host });

@@ -21,7 +21,7 @@ pub struct BearerParams {
     /// comes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_reordering: Option<BearerTimer>,
-    /// discardTimer: a packet that has not been confirmed this long after it came to the bearer is dropped; "infinity": none
+    /// discardTimer: a packet that has not been confirmed this long after it entered the bearer is dropped; "infinity": none
     /// is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discard_timer: Option<BearerTimer>,
@@ -44,7 +44,7 @@ pub struct BearerParams {
     pub queue_packets: Packets,
     /// Bytes of them. Default 6172672 B, srsRAN_Project's.
     pub queue_bytes: Bytes,
-    /// The discard timers of forwarded packets continue at the target base station. Off: they start there anew. ASSUMPTION:
+    /// The discard timers of forwarded packets continue at the target base station. Off: they start there again. ASSUMPTION:
     /// the standard binds the host alone. Default false.
     pub carry_age: bool,
     /// Signalling between host and base station has its own grants: it takes no time of the air link and does not wait
@@ -139,7 +139,7 @@ impl Default for BearerParams {
     }
 }
 
-/// What the user plane needs of a numbered bearer: all values, those of its 5QI where none was written.
+/// A numbered bearer as the user plane needs it: all values, those of its 5QI where none was written.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct BearerValues {
     /// The mode of RLC.

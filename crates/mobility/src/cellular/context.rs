@@ -167,7 +167,7 @@ impl Context {
         self.path = Some(path);
     }
 
-    /// Has the path of the host come to here from `source`.
+    /// Switches the path of the host from `source` to here.
     pub fn fetch_path(&mut self, source: Addr, env: &mut Environment<'_>) {
         if env.rules.core_prepares {
             let base_station = env.address;

@@ -33,7 +33,7 @@ pub(crate) struct Rules {
     /// Hosts have a numbered bearer: its numbers travel with the SN status transfer, and the source keeps what it forwards
     /// until the handover is over.
     pub numbered: bool,
-    /// The numbers continue at the target; `false`: they begin anew there.
+    /// The numbers continue at the target; `false`: they begin again there.
     pub continues: bool,
     /// Hosts stay at the source until they are at the target. Needs numbers.
     pub dual: bool,

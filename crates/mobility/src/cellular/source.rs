@@ -286,7 +286,7 @@ impl Context {
             }
         }
         self.forget_at = Some(forget_at);
-        // With numbers layer 2 repeats what is not confirmed: a base station does not notice at once that a host is gone.
+        // With numbers layer 2 repeats what is not confirmed: a base station does not notice immediately that a host is gone.
         if env.rules.forwarding != Forwarding::None && !env.rules.numbered {
             self.bearer.hold(env.out);
         }

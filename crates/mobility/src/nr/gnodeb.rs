@@ -30,9 +30,9 @@ crate::transitions! {
     "serving" | "rrc-measurement-report" | "handovers are conditional" | "xn-handover-request" | "conditional";
     "conditional" | "rrc-measurement-report" | "of a further target; of a prepared one" | "xn-handover-request, rrc-conditional-reconfiguration" | "same";
     "none" | "rrc-measurement-report, rrc-reestablishment-complete" | "of a present host" | "rrc-no-context" | "same";
-    "preparing" | "xn-handover-request-acknowledge, ng-handover-command" | "of its target; at once" | "rrc-reconfiguration, freeze bearer, report bearer, start buffering, release into tunnel, route to buffer, route to reorder queue" | "executing";
+    "preparing" | "xn-handover-request-acknowledge, ng-handover-command" | "of its target; immediately" | "rrc-reconfiguration, freeze bearer, report bearer, start buffering, release into tunnel, route to buffer, route to reorder queue" | "executing";
     "preparing" | "xn-handover-request-acknowledge" | "the command waits" | "" | "same";
-    "preparing" | "time" | "the command goes on the air" | "rrc-reconfiguration, freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
+    "preparing" | "time" | "the command is sent" | "rrc-reconfiguration, freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
     "executing" | "time" | "the same, the target has acknowledged before" | "rrc-reconfiguration" | "same";
     "conditional" | "xn-handover-request-acknowledge" | "" | "rrc-conditional-reconfiguration" | "same";
     "preparing" | "xn-handover-request-acknowledge" | "hosts stay until they are at the target" | "rrc-reconfiguration, report bearer" | "dual";
@@ -60,13 +60,13 @@ crate::transitions! {
     "prepared" | "ng-ue-context-release-command" | "not older" | "no route, end bearer, ng-ue-context-release-complete" | "none";
     "preparing, conditional, dual" | "ng-ue-context-release-command" | "newer, the host has gone" | "no route, end bearer, ng-ue-context-release-complete" | "none";
     "any" | "ng-ue-context-release-command" | "of another handover, or the host is present" | "ng-ue-context-release-complete" | "same";
-    "any" | "xn-handover-request, ng-handover-request" | "newer, admitted; at once" | "gtpu-end-marker, no route, end bearer, start buffering, route to buffer, route to reorder queue, xn-handover-request-acknowledge" | "prepared";
+    "any" | "xn-handover-request, ng-handover-request" | "newer, admitted; immediately" | "gtpu-end-marker, no route, end bearer, start buffering, route to buffer, route to reorder queue, xn-handover-request-acknowledge" | "prepared";
     "any" | "xn-handover-request, ng-handover-request" | "newer, not admitted" | "xn-handover-preparation-failure, ng-handover-failure" | "same";
     "prepared" | "time" | "admitted" | "xn-handover-request-acknowledge, ng-handover-request-acknowledge" | "same";
     "serving, prepared" | "xn-sn-status-transfer, ng-downlink-ran-status-transfer" | "of the handover, the first one" | "adopt bearer" | "same";
     "prepared" | "rrc-reconfiguration-complete" | "of the handover; success if it is conditional" | "skip received, release, route, route to reorder queue, ng-path-switch-request, ng-handover-notify, xn-handover-success" | "serving";
     "serving" | "rrc-reconfiguration-complete" | "of a host whose connection continues here" | "skip received, release, route, route to reorder queue" | "same";
-    "serving" | "time" | "no numbers have come: the bearer begins anew" | "end bearer, route to buffer, route, adopt bearer, rrc-full-configuration" | "same";
+    "serving" | "time" | "no numbers have come: the bearer begins again" | "end bearer, route to buffer, route, adopt bearer, rrc-full-configuration" | "same";
     "any" | "rrc-reconfiguration-complete" | "of a present host, of no handover" | "rrc-no-context" | "same";
     "prepared" | "xn-handover-cancel" | "of its source: returns its packets" | "release into tunnel, route to buffer, route to reorder queue" | "leaving";
     "prepared" | "xn-handover-cancel" | "of its source, of copies or without forwarding" | "skip received, no route, end bearer" | "none";
@@ -84,7 +84,7 @@ crate::transitions! {
     "prepared" | "rrc-reestablishment-request" | "of a host that is expected" | "rrc-reestablishment" | "same";
     "none" | "rrc-reestablishment-request" | "of a present host that another base station has" | "xn-retrieve-ue-context-request" | "retrieving";
     "leaving, executing, retrieving" | "rrc-reestablishment-request" | "the same" | "xn-retrieve-ue-context-request" | "same";
-    "any" | "rrc-reestablishment-request" | "of a present host that nobody has" | "rrc-fallback-setup" | "same";
+    "any" | "rrc-reestablishment-request" | "of a present host without a context" | "rrc-fallback-setup" | "same";
     "retrieving, executing, leaving" | "xn-retrieve-ue-context-response" | "of the last request" | "end bearer, gtpu-end-marker, start buffering, route to buffer, route to reorder queue, rrc-reestablishment, xn-u-address-indication" | "prepared";
     "retrieving" | "xn-retrieve-ue-context-response" | "of the last request, the host has gone" | "" | "none";
     "retrieving" | "xn-retrieve-ue-context-failure" | "of the last request" | "rrc-fallback-setup" | "none";
@@ -134,9 +134,9 @@ struct Host {
     succeeded: bool,
     /// The host is still at its source, too.
     dual: bool,
-    /// Who was told from which number on it gets copies.
+    /// Targets that were notified from which number on they get copies.
     told: BTreeSet<Addr>,
-    /// When candidates are told again which packets need not be sent.
+    /// When candidates are notified again which packets need not be sent.
     status_at: Option<Time>,
     /// The target has the path too, and has to get the numbers first.
     released: Option<Addr>,
@@ -151,7 +151,7 @@ enum Due {
     Admit,
     /// Source: the target is ready.
     Ready(Addr),
-    /// Source: the command goes on the air.
+    /// Source: the command is sent over the air.
     Command(Addr),
 }
 
@@ -265,7 +265,7 @@ impl GNodeB {
         let Some(known) = self.hosts.get_mut(&host) else { return };
         let present = self.present.contains(&host);
         let (address, core, rules) = (self.address, self.amf, &self.rules);
-        // A host that has come to the target is not taken back, even if it has not left yet.
+        // A host that has reached the target is not taken back, even if it has not left yet.
         let present = present && !known.succeeded;
         let out = &mut Outbox { out, amf: core, by_core, dual: self.params.daps };
         if !react(known, &mut Environment { address, core, rules, host, present, now, out }) {
@@ -336,7 +336,7 @@ impl GNodeB {
         }
     }
 
-    /// The AMF has the host elsewhere, or nowhere.
+    /// The AMF has the host elsewhere, or in no base station.
     fn release_commanded(&mut self, (host, id): (Addr, Identification), now: Time, out: &mut Vec<Action>) {
         self.with(host, now, out, |known, env| {
             let context = &known.context;
@@ -346,7 +346,7 @@ impl GNodeB {
                 && id == context.id
                 && !known.marked
             {
-                // What still comes is forwarded.
+                // Packets that still arrive are forwarded.
                 return known.context.released(target, env);
             }
             if leaves && !expected {

@@ -1,9 +1,9 @@
-//! The messages between the roles (RRC: TS 38.331, XnAP: TS 38.423, NGAP: TS 38.413, GTP-U: TS 29.281; the service-based
-//! interface and N4 in one request and one response each), with the fields that some role uses.
+//! The messages between the roles, with the fields that some role uses (RRC: TS 38.331, XnAP: TS 38.423, NGAP: TS
+//! 38.413, GTP-U: TS 29.281). The service-based interface and N4 have one request and one response each.
 //!
 //! The sizes are those of messages with the default containers, encoded with one session and one bearer and only their
-//! mandatory elements: 48 B of IP, SCTP and DATA chunk and the payload in words of 4 B; over the air 10 B of PDCP with
-//! integrity, RLC and MAC. [`Params::wire`](super::Params::wire) has those of a scenario.
+//! mandatory elements. They have 48 B of IP, SCTP and DATA chunk, and the payload in words of 4 B. Over the air they have
+//! 10 B of PDCP with integrity, RLC and MAC. [`Params::wire`](super::Params::wire) has those of a scenario.
 //!
 //! The identification is that of the handover, the connection or the path switch. It represents the identities of the
 //! application protocols and the tunnel endpoint identifiers.
@@ -67,14 +67,14 @@ crate::messages! {
     ConditionalComplete "rrc-conditional-reconfiguration-complete" size conditional_complete = 12;
     /// Target → UE (RRCReconfiguration with daps-SourceRelease): leave the source.
     SourceRelease "rrc-source-release" size source_release = 30;
-    /// UE → source: the target was not reached, and it goes on here (DAPS).
+    /// UE → source: the target was not reached, and it continues here (DAPS).
     FailureInformation "rrc-failure-information" size failure_information = 14;
     /// UE → base station: it is here, and its bearers continue.
     ReconfigurationComplete {
         /// The PDCP status report of the bearer, which rides with it; `None`: it does not report.
         received: Option<Received>,
     } "rrc-reconfiguration-complete" size reconfiguration_complete = 20;
-    /// Base station → UE (RRCReconfiguration with fullConfig): the bearers begin anew.
+    /// Base station → UE (RRCReconfiguration with fullConfig): the bearers begin again.
     FullConfiguration "rrc-full-configuration" size full_configuration = 310;
     /// UE → any base station: continue my connection. It is not repeated by RLC (SRB0).
     ReestablishmentRequest {
@@ -193,22 +193,22 @@ crate::messages! {
 
     /// AMF → SMF.
     UpdateRequest {
-        /// What for.
+        /// Its purpose.
         step: Step,
     } "sbi-update-sm-context-request" size update_request = 600;
     /// SMF → AMF.
     UpdateResponse {
-        /// What for.
+        /// Its purpose.
         step: Step,
     } "sbi-update-sm-context-response" size update_response = 600;
     /// SMF → UPF.
     ModificationRequest {
-        /// What for.
+        /// Its purpose.
         step: Step,
     } "n4-session-modification-request" size modification_request = 150;
     /// UPF → SMF.
     ModificationResponse {
-        /// What for.
+        /// Its purpose.
         step: Step,
     } "n4-session-modification-response" size modification_response = 150;
 
@@ -287,7 +287,7 @@ pub enum Step {
         /// Which.
         base_station: Addr,
     },
-    /// What this source forwards goes nowhere any more.
+    /// Packets that this source forwards are dropped from now on.
     EndForwarding {
         /// The source.
         source: Addr,

@@ -37,8 +37,8 @@
 //! ```
 //!
 //! Handover over N2: steps 2 and 3 are `handover-required` of the source, a request and its answer between AMF and SMF,
-//! `ng-handover-request` and its acknowledgement, another exchange with the SMF, which may have the UPF forward packets
-//! from the source to the target (indirect forwarding), and `ng-handover-command`. The numbers go through the AMF (uplink
+//! `ng-handover-request` and its acknowledgement, another exchange with the SMF, and `ng-handover-command`. In that exchange
+//! the SMF may have the UPF forward packets from the source to the target (indirect forwarding). The numbers go through the AMF (uplink
 //! and downlink RAN status transfer). At step 7 `ng-handover-notify` is enough, and the AMF releases the source when
 //! `release_after` has passed.
 //!
@@ -62,11 +62,11 @@
 //!        |    complete       |               |              |
 //! ```
 //!
-//! A base station that still has the host, also one that has commanded it, and one that is prepared, answer at once. Any
+//! A base station that still has the host, also one that has commanded it, and one that is prepared, answer immediately. Any
 //! other answer is `rrc-fallback-setup`: the host asks for a new connection, with new bearers.
 //!
-//! Conditional handover: as in LTE, except that the source goes on sending until it has the
-//! success. It has noticed nothing, and what it sends in vain it still has.
+//! Conditional handover: as in LTE, except that the source continues sending until it has the
+//! success. It has noticed nothing, and what it sends without result it still has.
 //!
 //! # The bearer
 //!
@@ -74,7 +74,7 @@
 //! that have a number and are not confirmed, those that wait, and later ones. It keeps what it has forwarded until it is
 //! released, so it can take the host back. The target adopts the numbers when they come. The host's first message to the
 //! target has the status report, and the target drops what it covers before it sends. If the numbers do not come within the
-//! guard after that, the bearer begins anew (full configuration), with loss.
+//! guard after that, the bearer begins again (full configuration), with loss.
 //!
 //! # Recovery of lost messages
 //!
@@ -108,7 +108,7 @@
 //! ASSUMPTION: the host's own packets take the shortest path, without a tunnel. They leave when random access is done.
 //!
 //! ASSUMPTION: a target that has no context of a host which has done random access, as its preparation was cancelled,
-//! answers its first message with `rrc-no-context`. It represents random access that is not answered: T304 goes on.
+//! answers its first message with `rrc-no-context`. It represents random access that is not answered: T304 continues.
 //!
 //! ASSUMPTION: all base stations and hosts have the same NG and Xn connections: over Xn every base station is a target, and
 //! over N2 none is asked for a context.

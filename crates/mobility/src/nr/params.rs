@@ -49,7 +49,7 @@ pub struct Params {
     pub forwarding: Forwarding,
     /// When the source stops to send and begins to forward. Default "command".
     pub forward_from: ForwardFrom,
-    /// From the target's acknowledgement until the command goes on the air. Default 0 s.
+    /// From the target's acknowledgement until the command is sent over the air. Default 0 s.
     pub command_delay: Duration,
     /// Admission control at the target. ASSUMPTION: an implementation's value. Default 1 ms.
     pub admission: Duration,
@@ -146,7 +146,7 @@ pub enum CandidateForwarding {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForwardFrom {
-    /// When the command goes on the air.
+    /// When the command is sent over the air.
     Command,
     /// When the target has acknowledged.
     Acknowledge,

@@ -68,6 +68,6 @@ with_blocks! {
     ;
     /// The host has chosen a cell after a failure.
     CellChosen "cell-chosen",
-    /// The target does not know the numbers of the bearer: it begins anew.
+    /// The target does not know the numbers of the bearer: it begins again.
     FullyConfigured "fully-configured",
 }

@@ -22,7 +22,7 @@ const ASSOCIATION_REPETITIONS: u32 = 10;
 const RADIO_REPETITION: Repeat =
     Repeat { after: Duration::from_millis(45), longest: Duration::from_millis(45), times: 8 };
 
-/// A message of the network whose encoding has so many bytes.
+/// A message of the network whose encoding has this number of bytes.
 fn packed(encoded: u64) -> Bytes {
     Bytes(TRANSPORT + encoded.next_multiple_of(4))
 }

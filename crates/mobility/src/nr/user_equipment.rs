@@ -1,7 +1,7 @@
 //! The user equipment: reports, executes commands, and recovers from failures.
 //!
 //! Random access is a time, not messages: layer 2 is up at the target when it is done. A target that has no context of the
-//! host answers its first message with `rrc-no-context`, and the host goes on waiting until T304.
+//! host answers its first message with `rrc-no-context`, and the host continues waiting until T304.
 //!
 //! All other inputs have no effect.
 

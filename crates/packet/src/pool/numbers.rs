@@ -13,7 +13,7 @@ pub struct Snapshot {
 }
 
 impl PacketPool {
-    /// What a copy of this packet can be made of.
+    /// A packet of which copies can be made.
     pub fn snapshot(&self, id: &PacketId) -> Snapshot {
         let packet = self[id].clone();
         let side = match packet.side {
@@ -43,12 +43,12 @@ impl PacketPool {
         }
     }
 
-    /// When a packet came to the base station or host that has it in a numbered bearer; `None`: it is not known.
+    /// When a packet reached the base station or host that has it in a numbered bearer; `None`: it is not known.
     pub fn since(&self, packet: &Packet) -> Option<Time> {
         self.sides.get(packet.side as usize)?.since
     }
 
-    /// Notes when a packet came to the base station or host that has it in a numbered bearer.
+    /// Notes when a packet reached the base station or host that has it in a numbered bearer.
     pub fn set_since(&mut self, id: &PacketId, since: Option<Time>) {
         if since.is_some() || self[id].side != NONE {
             self.own_side(id).since = since;

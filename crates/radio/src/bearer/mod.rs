@@ -2,7 +2,7 @@
 //! without a clock, packets or links.
 //!
 //! A [`Transmitter`] gives numbers (COUNT) and keeps what is not confirmed. A [`Receiver`] delivers in order of the
-//! numbers. [`Repair`] says when a PDU that is lost on the air is sent again. Times come in with each call; `deadline` says
+//! numbers. [`Repair`] gives the time at which a PDU that is lost on the air is sent again. Times come in with each call; `deadline` gives
 //! when the next call is due.
 
 mod receiver;

@@ -25,7 +25,7 @@ pub struct Receiver<T> {
     expiries: u64,
 }
 
-/// What the arrival of a PDU leads to.
+/// Result of the arrival of a PDU.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Arrival<T> {
     /// These SDUs are delivered, in order; none, if the PDU has to wait for an earlier one.
@@ -120,7 +120,7 @@ impl<T> Receiver<T> {
     }
 
     /// The stored packets in order, however many are missing: the entity is released, or re-established in unacknowledged
-    /// mode (§5.1.2, §5.1.3). It begins anew with the number 0.
+    /// mode (§5.1.2, §5.1.3). It begins again with the number 0.
     pub fn restart(&mut self) -> Vec<T> {
         let expiries = self.expiries;
         let old = std::mem::replace(self, Receiver::new(0, self.sn_bits, self.t_reordering));

@@ -1,6 +1,6 @@
 //! RLC in acknowledged mode (TS 38.322): when a PDU that was lost on the air is sent again.
 //!
-//! Both ends of a bearer in one: it is told of each PDU when that arrives, or would have. A later PDU that arrives
+//! Both ends of a bearer in one: it is notified of each PDU when that arrives, or would have. A later PDU that arrives
 //! reveals a gap, and t-Reassembly starts (§5.2.3.2.3). When it expires the receiver sends a STATUS, at most one in
 //! t-StatusProhibit (§5.3.4), and what that names is sent again. When the last PDU is lost, t-PollRetransmit of the sender
 //! expires (§5.3.3.4).
@@ -24,7 +24,7 @@ pub struct RepairTimers {
     pub max_retransmissions: u32,
 }
 
-/// What the receiver knows of a lost PDU.
+/// State of a lost PDU at the receiver.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Gap {
     /// No later PDU has arrived.

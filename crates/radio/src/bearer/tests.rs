@@ -97,7 +97,7 @@ fn arrivals() -> impl Strategy<Value = Vec<(u64, u8, u64)>> {
 }
 
 proptest! {
-    /// Any order of arrivals, with losses and copies: the receiver does what the clause says, delivers in order, nothing
+    /// Any order of arrivals, with losses and copies: the receiver does what the clause specifies, delivers in order, nothing
     /// twice, and accounts for every number.
     #[test]
     fn the_receiver_is_that_of_the_clause(

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Kept<T> {
     /// The SDU.
     pub sdu: T,
-    /// When it came to PDCP.
+    /// When it entered PDCP.
     pub since: Time,
     /// The lower layer has confirmed it; an earlier one is not confirmed.
     pub confirmed: bool,

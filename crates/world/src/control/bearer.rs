@@ -44,7 +44,7 @@ impl Agents {
         }
     }
 
-    /// A timer of a numbered bearer may have expired. Agents are told if RLC has sent a packet as often as it may: at the
+    /// A timer of a numbered bearer may have expired. Agents are notified if RLC has sent a packet as often as it may: at the
     /// host that is a radio link failure (TS 38.331 §5.3.10.3).
     pub fn bearer_timer(
         &mut self,

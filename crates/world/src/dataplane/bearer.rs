@@ -2,7 +2,7 @@
 //! 38.322); the machines are in `roamlab_radio::bearer`, and this has the packets.
 //!
 //! A host has one bearer. Its end at the host stays when the host changes cells; each base station that has the host, or had
-//! it, has an end of its own.
+//! it, has its own end.
 
 use crate::context::Context;
 use crate::ids::AgentIndex;
@@ -37,7 +37,7 @@ pub struct RadioBearers {
     /// By the host and the base station.
     stations: BTreeMap<(Addr, NodeId), StationEnd>,
     hosts: BTreeMap<NodeId, HostEnd>,
-    /// What receivers deliver in the present event.
+    /// Packets that receivers deliver in the present event.
     ready: VecDeque<Ready>,
     /// The first law that a bearer has violated, and when.
     broken: Option<(String, Time)>,

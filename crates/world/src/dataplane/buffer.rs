@@ -49,7 +49,7 @@ pub enum Mode {
 #[derive(Clone, Debug)]
 struct Held {
     since: Time,
-    /// When it came to PDCP here, in a numbered radio bearer.
+    /// When it entered PDCP here, in a numbered radio bearer.
     arrived: Time,
     packet: Waiting,
 }

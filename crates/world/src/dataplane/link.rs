@@ -50,7 +50,7 @@ pub struct InFlight {
     pub packet: Waiting,
 }
 
-/// Signalling with grants of its own, on its way.
+/// Signalling with separate grants, on its way.
 #[derive(Clone, Debug)]
 struct Apart {
     arrival: Time,
@@ -119,7 +119,7 @@ mod flag {
     pub(super) const SLOW: u8 = QUEUE | FORCED | PRIORITY | TRACE | STATION;
     /// It lists the packets in flight: they may be removed, or its delay may change.
     pub(super) const TRACKED: u8 = 1 << 5;
-    /// Signalling has grants of its own: it takes no time of the link.
+    /// Signalling has separate grants: it takes no time of the link.
     pub(super) const APART: u8 = 1 << 6;
 }
 
@@ -188,7 +188,7 @@ pub struct Link {
     /// Signalling that overtakes data.
     overtaking: VecDeque<Waiting>,
     in_flight: VecDeque<InFlight>,
-    /// Signalling with grants of its own, on its way.
+    /// Signalling with separate grants, on its way.
     apart: VecDeque<Apart>,
     /// When the last of those that it has listed so far arrives, or would have.
     last_arrival: Time,

@@ -280,7 +280,7 @@ impl Network {
         }
     }
 
-    /// Signalling over the air of a domain's base stations and hosts has grants of its own, if the domain wants that.
+    /// Signalling over the air of a domain's base stations and hosts has separate grants, if the domain wants that.
     fn separate_signalling(&mut self) {
         let Network { domains, nodes, cells, links, .. } = self;
         for domain in domains.iter() {
@@ -436,7 +436,7 @@ impl Network {
 
 #[cfg(test)]
 impl Network {
-    /// All hosts of the first domain have a numbered radio bearer, and nobody else has an agent but base stations, routers
+    /// All hosts of the first domain have a numbered radio bearer, and all others with an agent are base stations, routers
     /// and hosts, which have one that does nothing.
     pub(crate) fn number_all(&mut self, idle: &Agent, values: roamlab_mobility::BearerValues, cx: &Context) {
         self.domains[0].bearers = Some(values);

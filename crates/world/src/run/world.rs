@@ -260,7 +260,7 @@ impl World {
         }
     }
 
-    /// Packets that receivers of numbered radio bearers deliver go on.
+    /// Packets that receivers of numbered radio bearers deliver are forwarded.
     fn deliver_in_order(&mut self) {
         loop {
             let Planes { cx, network, agents } = &mut self.planes;

@@ -1,5 +1,5 @@
-//! The laboratory of the NR tests: a network in which every time is a whole number of microseconds, and a few nanoseconds
-//! for the backhaul of a base station, whose router has a link for each interface. All control messages
+//! The laboratory of the NR tests: a network in which every time is a whole number of microseconds, except a few
+//! nanoseconds for the backhaul of a base station. Its router has a link for each interface. All control messages
 //! and end markers have 250 B, which take 2 µs on a wire, data packets 10 µs on a wire and 1 ms on the air, with 2 ms to
 //! travel there. Xn takes 3 ms, NG 4 ms, N3 5 ms, and a hop between AMF, SMF and UPF 1 ms. A packet leaves the UPF each
 //! 2 ms.
@@ -159,7 +159,7 @@ impl Run {
         }
     }
 
-    /// These packets come to the host then; both count from a zero of their own.
+    /// These packets reach the host then; both count from their own zero.
     pub fn assert_packets(&self, zero: (i64, i64), expected: &[(i64, i64)]) {
         for &(number, time) in expected {
             let seen = self.packet(number + zero.0);
@@ -185,7 +185,7 @@ impl Run {
         since(time)
     }
 
-    /// When packet `number` came to the host.
+    /// When packet `number` reached the host.
     pub fn packet(&self, number: i64) -> i64 {
         let seq = u64::try_from(number + ZERO).expect("a packet");
         let mut all = self.0.delivered("udp").filter(|delivery| delivery.seq == seq);

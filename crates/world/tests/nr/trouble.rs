@@ -1,4 +1,4 @@
-//! Messages that are late or lost: once, then SCTP repeats them after its retransmission time; or for good.
+//! Messages that are late or lost: once, then SCTP repeats them after its retransmission time; or permanently.
 
 use super::lab::{Lab, Run, Trouble};
 
@@ -71,7 +71,7 @@ fn numbers_that_are_late_hold_back_what_has_none() {
     with(late("xn-sn-status-transfer", 20), "").assert_flawless();
 }
 
-/// The bearer begins anew, with loss, when the guard is over.
+/// The bearer begins again, with loss, when the guard is over.
 #[test]
 fn numbers_that_are_lost_cost_packets() {
     let run = with(for_good("xn-sn-status-transfer"), "");

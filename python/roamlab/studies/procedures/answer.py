@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from roamlab.studies.procedures.measures import Found
 
 TWICE = 2.0
-"""A stall that is longer than so many times the middle one is surprising."""
+"""A stall that is longer than this number of times the middle one is surprising."""
 MOST = 8
-"""So many are explained, the most surprising first."""
+"""This number are explained, the most surprising first."""
 
 
 def surprises(found: Found) -> list[Case]:

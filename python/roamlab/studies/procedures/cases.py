@@ -24,7 +24,7 @@ APPLICATIONS: dict[str, dict[str, Any]] = {
         "app": {"kind": "web", "objects": 10, "think": "100 ms", "start": "1 s", "start_within": "1 s"},
     },
 }
-"""What the host does, one at a time; also the names of the flows."""
+"""Activities of the host, one at a time; also the names of the flows."""
 DOWNLOADS = ("CUBIC", "BBR", "QUIC")
 
 BUDGET = "budget"

@@ -141,7 +141,7 @@ def terminal_table(data: dict[str, Any]) -> Printed:
 _PARAMETERS = (
     Parameter("wires", "1 Gbit/s; 20 ms from the server to the base stations, 2 ms between these", "chosen"),
     Parameter("core network", "AMF 4 ms from the base stations, SMF 1 ms from AMF and UPF", "chosen"),
-    Parameter("cells", "20 Mbit/s, 2 ms, queues of 300 packets; empty but for the host that moves", "chosen"),
+    Parameter("cells", "20 Mbit/s, 2 ms, queues of 300 packets; empty except the host that moves", "chosen"),
     Parameter(
         "move",
         f"once, at {MOVE_S:g} s; the first measurement at which the other cell is better is reported",

@@ -103,7 +103,7 @@ impl GNodeB {
         }
     }
 
-    /// The numbers of a host's bearer have not come: it begins anew.
+    /// The numbers of a host's bearer have not come: it begins again.
     pub(super) fn begin_anew(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
         let Some(known) = self.hosts.get_mut(&host) else { return };
         if known.numbers_by.take_if(|at| *at <= now).is_none() {

@@ -7,7 +7,7 @@ use crate::nr::{
     CentralUnit, DistributedUnit, Input, Kind, Ltm, Message, Nr, Params, Plan, Purpose, UserEquipment,
 };
 use crate::{Direction, L2Trigger};
-use roamlab_engine::Time;
+use roamlab_engine::{Rng, Time};
 use roamlab_packet::{Addr, BearerState, Counts, Received};
 use std::sync::Arc;
 
@@ -62,10 +62,10 @@ pub fn distributed_unit() -> String {
     let has_left = and(&settled, &[(993, gone())]);
     let commanded = and(&active, &[(990, modify(command(ELSEWHERE)))]);
     let reserved = [(1, set_up(1, Purpose::Candidate))];
-    let expecting =
-        and(&reserved, &[(900, central(900, Kind::CentralCellSwitch { candidates: vec![HERE] }))]);
-    let here = |states: &[(u64, Input)]| and(states, &[(950, arrived())]);
-    let (at_reserved, at_expecting) = (here(&reserved), here(&expecting));
+    let cell_switch = |millis| central(millis, Kind::CentralCellSwitch { candidates: vec![HERE] });
+    let expecting = and(&reserved, &[(900, cell_switch(900))]);
+    let [at_reserved, at_expecting] =
+        [&reserved[..], &expecting].map(|states| and(states, &[(950, arrived())]));
     let states: [Setup<'_, Message>; 12] = [
         ("nothing", &[]),
         ("commanded to another central unit", &commanded),
@@ -93,10 +93,10 @@ pub fn distributed_unit() -> String {
         ("set-up: serve", NOW, set_up(990, Purpose::Serve)),
         ("set-up: handover", NOW, set_up(990, Purpose::Handover)),
         ("set-up: candidate", NOW, set_up(990, Purpose::Candidate)),
-        ("cell switch", NOW, central(990, Kind::CentralCellSwitch { candidates: vec![HERE] })),
+        ("cell switch", NOW, cell_switch(990)),
         ("rrc: set-up", NOW, central(90, Kind::DownlinkRrcTransfer { rrc: relay(Kind::ConnectionSetup) })),
         ("rrc: no context", NOW, central(90, Kind::DownlinkRrcTransfer { rrc: relay(Kind::NoContext) })),
-        ("rrc: goes on", NOW, central(90, Kind::DownlinkRrcTransfer { rrc: relay(Kind::Reestablishment) })),
+        ("rrc: continues", NOW, central(90, Kind::DownlinkRrcTransfer { rrc: relay(Kind::Reestablishment) })),
         ("modification: candidates", NOW, modify(candidates())),
         ("modification: command", NOW, modify(command(THERE))),
         ("modification: command to another CU", NOW, modify(command(ELSEWHERE))),
@@ -260,10 +260,14 @@ pub fn ltm_user_equipment() -> String {
         ("time: T304", ms(2_000), Input::Deadline),
     ];
     let mut params = ordering();
-    let mut text = table(&UserEquipment::new(HOST, &Arc::new(params.clone())).into(), &states, &inputs);
+    let mut text = table(
+        &UserEquipment::new(HOST, Rng::named(1, 0, "handover"), &Arc::new(params.clone())).into(),
+        &states,
+        &inputs,
+    );
     params.bearer.status_report = false;
     text += &table(
-        &UserEquipment::new(HOST, &Arc::new(params.clone())).into(),
+        &UserEquipment::new(HOST, Rng::named(1, 0, "handover"), &Arc::new(params.clone())).into(),
         &states[2..3],
         &[("link up there", NOW, up(THERE))],
     );

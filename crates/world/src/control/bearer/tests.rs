@@ -1,4 +1,4 @@
-//! Numbered radio bearers: two base stations and a host, whose agents do nothing but what the tests want.
+//! Numbered radio bearers: two base stations and a host, whose agents do only what the tests want.
 
 use super::*;
 use crate::endpoints::flows::Carrier;
@@ -132,7 +132,7 @@ impl Lab {
     }
 
     fn run_to(&mut self, end: Time) {
-        // The clock of the events goes on to that time too.
+        // The clock of the events continues to that time too.
         self.world.planes.cx.scheduler.push(end, Event::Ordered { node: NodeId(0) });
         self.world.run(end, &RunOptions::default()).unwrap_or_else(|failure| panic!("{failure}"));
         self.world.planes.cx.now = end;
@@ -401,7 +401,7 @@ fn in_two_cells_one_receiver_orders_what_comes_from_both() {
     lab.run(112);
     lab.send("mh", "ch", 4);
     lab.run(114);
-    // The second cell sends what the host has not got yet; the first one goes on.
+    // The second cell sends what the host has not got yet; the first one continues.
     let received = lab.report();
     assert_eq!(received, Received::Status { first_missing: 12, later: BTreeSet::new() });
     lab.act(bs2, Action::SkipReceived { host, received });

@@ -40,11 +40,11 @@ pub struct HostEnd {
     pub line: VecDeque<Line>,
     /// Its packets from the network.
     pub receiver: Receiver<Arrived>,
-    /// When it began anew: what was sent before is of the old bearer.
+    /// When it began again: what was sent before is of the old bearer.
     pub restarted: Time,
     /// When it is looked at next.
     pub alarm: Alarm,
-    /// What its losses are put down to.
+    /// Cause of its losses.
     pub causes: Causes,
 }
 
@@ -106,7 +106,7 @@ pub struct StationEnd {
     pub handed_over: u32,
     /// When it is looked at next.
     pub alarm: Alarm,
-    /// What its losses are put down to.
+    /// Cause of its losses.
     pub causes: Causes,
     /// The row of the causes of the last request about copies.
     pub copying: CauseId,

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, VecDeque};
 /// A packet with a number.
 #[derive(Clone, Debug)]
 pub struct Sdu {
-    /// What copies are made of; `None` in unacknowledged mode, where none are.
+    /// The packet of which copies are made; `None` in unacknowledged mode, where none are.
     pub snapshot: Option<Snapshot>,
     /// Where it is.
     pub state: State,
@@ -29,7 +29,7 @@ pub enum State {
     Below(Addr),
 }
 
-/// What is known of another copy of a packet that the air loses.
+/// State of another copy of a packet that the air loses.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Copy {
     /// There is one.
@@ -96,7 +96,7 @@ impl Sending {
 
     /// A packet arrives over a link after `started`. It is confirmed after `delay`.
     ///
-    /// ASSUMPTION: the STATUS goes at once, and takes as long as a packet is in flight.
+    /// ASSUMPTION: the STATUS goes immediately, and takes as long as a packet is in flight.
     pub fn arrived(&mut self, number: u32, (link, started): (LinkId, Time), (now, delay): (Time, Duration)) {
         if !self.repairs() {
             self.transmitter.forget(number);

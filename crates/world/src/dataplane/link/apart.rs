@@ -1,4 +1,4 @@
-//! Packets of a radio bearer that do not wait behind others: signalling with grants of its own, which takes no time of the
+//! Packets of a radio bearer that do not wait behind others: signalling with separate grants, which takes no time of the
 //! link, and packets that RLC sends again.
 
 use super::{Apart, InFlight, Links, flag};
@@ -10,7 +10,7 @@ use roamlab_record::Stop;
 use roamlab_record::ids::{LinkId, Location};
 
 impl Links {
-    /// Signalling has grants of its own on this link from now on.
+    /// Signalling has separate grants on this link from now on.
     pub fn separate_signalling(&mut self, id: LinkId) {
         self.set(id, flag::APART);
     }

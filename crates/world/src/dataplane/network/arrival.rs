@@ -121,7 +121,7 @@ impl Network {
         Some((hearing, packet))
     }
 
-    /// The next packet that a receiver delivers goes on; `None`: there is none.
+    /// The next packet that a receiver delivers continues; `None`: there is none.
     pub fn pass_ready(&mut self, listener: &mut impl Listener, cx: &mut Context) -> Option<LocalDelivery> {
         let ready = self.radio_bearers.take_ready()?;
         let (node, link, packet) = (ready.node, ready.link, ready.packet.take());

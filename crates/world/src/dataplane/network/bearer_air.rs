@@ -203,7 +203,7 @@ impl Network {
         self.send_via(node, copy, key, Via::Tunnel(to), cx);
     }
 
-    /// A packet goes to another base station, where its discardTimer starts anew unless it carries its age.
+    /// A packet goes to another base station, where its discardTimer starts again unless it carries its age.
     pub(super) fn leave_bearer(&self, node: NodeId, packet: &PacketId, key: HostAtAgent, cx: &mut Context) {
         if self.bearer_values(node, key).is_none_or(|values| !values.carry_age) {
             cx.pool.set_since(packet, None);
@@ -323,7 +323,7 @@ impl Network {
         }
     }
 
-    /// The link of a queue: bearers behind a scheduler have numbers of their own in records.
+    /// The link of a queue: bearers behind a scheduler have their own numbers in records.
     fn queue_link(&self, queue: LinkId) -> LinkId {
         let bearer = (queue.0 as usize).checked_sub(self.links.len());
         bearer.and_then(|bearer| self.bearers.get(bearer)).map_or(queue, |(_, air)| *air)
@@ -480,7 +480,7 @@ impl Network {
         self.watch_station(station, host, cx);
     }
 
-    /// What a receiver does with an arrival. `expiry`: the last expiry of t-Reordering.
+    /// Decision of a receiver about an arrival. `expiry`: the last expiry of t-Reordering.
     fn accept(
         &mut self,
         node: NodeId,
@@ -533,7 +533,7 @@ impl Network {
         cx.add_cause(Cause::of(Kind::Reordering, "", led).at(Location::Node(node)).about(Some(host)))
     }
 
-    /// What a host does with a packet that it receives over the air: it clears the code point, and agents watch.
+    /// A host receives a packet over the air: it clears the code point, and agents watch.
     pub(super) fn treat_received(
         &mut self,
         host: NodeId,

@@ -44,7 +44,7 @@ impl Network {
         let values = self.asked_bearer(node, key)?;
         self.settle_station(node, key.host, cx);
         let end = self.radio_bearers.station(node, key.host, (key.slot, values));
-        // A distributed unit may go on with a host that has not left.
+        // A distributed unit may continue with a host that has not left.
         (end.frozen, end.ended) = (frozen, end.ended && frozen);
         self.number_line(node, key.host, cx);
         self.watch_station(node, key.host, cx);
@@ -165,7 +165,7 @@ impl Network {
         Ok(())
     }
 
-    /// What a base station has for a host, to be held back: in order of their numbers those that are not confirmed, then
+    /// Packets of a base station for a host, to be held back: in order of their numbers those that are not confirmed, then
     /// those without a number. `None`: the host has no numbered bearer there.
     pub(super) fn collect_numbered(
         &mut self,
@@ -249,7 +249,7 @@ impl Network {
         ended
     }
 
-    /// A host's bearer continues in the cell that it enters next, or begins anew (`reset`).
+    /// A host's bearer continues in the cell that it enters next, or begins again (`reset`).
     pub fn reestablish(&mut self, host: NodeId, reset: bool, cx: &mut Context) -> Done {
         if self.radio_bearers.host(host).is_none() {
             return Err("re-establishes its bearers, and the node has none".into());

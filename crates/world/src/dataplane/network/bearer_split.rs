@@ -228,7 +228,7 @@ impl Network {
         Ok(())
     }
 
-    /// A host has come to a base station: its packets wait there, if the numbers are not known.
+    /// A host has reached a base station: its packets wait there, if the numbers are not known.
     pub(super) fn expect_bearer(&mut self, station: NodeId, host: NodeId) {
         let addr = self.nodes[host].addr;
         if let Some(end) = self.radio_bearers.known_station(station, addr) {

@@ -120,7 +120,7 @@ impl Network {
         Ok(())
     }
 
-    /// What a base station has for a host that its buffer takes over: packets that wait for the air, and those that it has
+    /// Packets of a base station for a host that its buffer takes over: packets that wait for the air, and those that it has
     /// sent and still has.
     fn take_for_host(
         &mut self,

@@ -459,7 +459,7 @@ impl Network {
         if forwards { domain.forwarding_overhead } else { domain.tunnel_overhead }
     }
 
-    /// Sends a packet through a tunnel with these ends, which adds so many bytes.
+    /// Sends a packet through a tunnel with these ends, which adds this number of bytes.
     pub(super) fn send_tunnelled(
         &mut self,
         node: NodeId,

@@ -39,7 +39,7 @@ fn hand_over(lab: &mut Lab, [from, to]: [&str; 2], [leaves, there, sends]: [u64;
 }
 
 impl Lab {
-    /// What has become of a packet and its copies.
+    /// Fate of a packet and its copies.
     fn fate(&self, seq: u32) -> String {
         let rows = self.world.planes.cx.probes.drops.rows.iter().filter(|row| row.seq == seq);
         let each = rows.map(|row| format!("{} {:?} {:?}", row.time_ns, row.reason, row.place));
