@@ -176,6 +176,9 @@ const REPORT: &str = "report";
 /// The condition under which it goes to a candidate.
 const EXECUTE: &str = "execute";
 
+/// The condition under which it reports a candidate to its distributed unit.
+const LAYER_ONE: &str = "layer-1";
+
 impl UserEquipment {
     /// A user equipment without a link, with the random stream of its times.
     pub fn new(address: Addr, draws: Rng, params: &Arc<Params>) -> UserEquipment {
@@ -348,7 +351,7 @@ impl UserEquipment {
         if condition == EXECUTE && candidates.base_stations.contains(&target) {
             self.note(Phase::HandoverExecuted, out);
             self.synchronise(target, id, now, out);
-        } else if condition == ltm::LAYER_ONE && self.ltm.base_stations.contains(&target) {
+        } else if condition == LAYER_ONE && self.ltm.base_stations.contains(&target) {
             self.send(base_station, Kind::LayerOneReport { target }, out);
         } else if condition == REPORT && target != base_station {
             self.note(Phase::NeighbourReported, out);

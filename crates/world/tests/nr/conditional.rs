@@ -35,7 +35,7 @@ fn the_worked_example_of_late_forwarding() {
             ("xn-ue-context-release", "gnb2", 92_012, 95_014),
         ],
     );
-    // A packet that is on the air as the host leaves is lost, and so is its confirmation of -5, which the example takes as accepted:
+    // A packet that is on the air as the host leaves is lost, and so is its confirmation of -5. The example takes it as accepted:
     // -5 is forwarded too, and takes 10 µs on the wire.
     run.assert_packets((0, 0), &[(-5, -1_990), (-4, 89_024), (86, 180_010)]);
     assert_eq!(run.gap(), 91_014);

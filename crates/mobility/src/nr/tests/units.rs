@@ -49,9 +49,12 @@ fn delivered(done: &[u32], open: bool) -> Input {
     Input::Trigger(L2Trigger::DeliveryReported { host: HOST, done, open })
 }
 
+fn command(target: Addr) -> Kind {
+    Kind::Reconfiguration { target, dual: false }
+}
+
 pub fn distributed_unit() -> String {
     let modify = |rrc| central(905, Kind::UnitModificationRequest { rrc: relay(rrc) });
-    let command = |target| Kind::Reconfiguration { target, dual: false };
     let report = hear(HOST, 100, Kind::LayerOneReport { target: THERE });
     let there = [(1, arrived())];
     let active = and(&there, &[(100, set_up(90, Purpose::Serve))]);

@@ -1,12 +1,9 @@
 //! Orders of MAC to go to a cell that was prepared before (LTM, TS 38.300 §9.2.3.5, TS 38.321 §5.18.35).
 
-use super::{Action, Candidates, Condition, Identification, Kind, State, UserEquipment};
+use super::{Action, Candidates, Condition, Identification, Kind, LAYER_ONE, State, UserEquipment};
 use crate::nr::Phase;
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, Received};
-
-/// The condition under which the host reports a candidate to its distributed unit.
-pub(super) const LAYER_ONE: &str = "layer-1";
 
 impl UserEquipment {
     /// The condition on measurements of layer 1; nothing without candidates.
