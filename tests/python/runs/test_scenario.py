@@ -33,7 +33,7 @@ _VALUES = st.recursive(
 
 
 @given(cells=st.dictionaries(_TEXT, _VALUES, max_size=4))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.usefixtures("engine")
 def test_dictionaries_survive_toml(cells: dict[str, Any]) -> None:
     data = {"run": {"duration": "1 s"}, "cells": cells}
