@@ -179,3 +179,25 @@ impl Refusal {
         Refusal { help: Some(Help::OneOf { wanted: wanted.into(), names }), ..self }
     }
 }
+
+impl Topology {
+    /// The node that all hosts have as their home: the one of this `role` in the protocol.
+    pub(crate) fn common_home(&self, role: &str) -> Result<Option<&String>, Refusal> {
+        let first = self.hosts.first().map(|host| &host.home);
+        let home = self.gateway.as_ref().or(first);
+        let Some(other) = self.hosts.iter().find(|host| Some(&host.home) != home) else { return Ok(home) };
+        let message = match &self.gateway {
+            Some(gateway) => format!("\"{gateway}\" is the {role}"),
+            None => format!("\"{}\" is the home of another host", self.hosts[0].home),
+        };
+        let refusal = Refusal::elsewhere(format!("hosts[{}].home", other.number), message);
+        Err(refusal.help(format!("write the same node: the home of all hosts is the {role}")))
+    }
+
+    /// Refuses the name of a node in `field` that is no router.
+    pub(crate) fn check_router(&self, field: &str, name: Option<&String>) -> Result<(), Refusal> {
+        let Some(name) = name.filter(|name| !self.routers.contains(name)) else { return Ok(()) };
+        let refusal = Refusal::at(field, format!("there is no node \"{name}\""));
+        Err(refusal.known(name, self.routers.iter().map(String::as_str)))
+    }
+}

@@ -6,13 +6,25 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from roamlab.records import metrics
 from roamlab.showing.page import Measured
 from roamlab.statistics.stats import clipped, student
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from roamlab.records.results import Results
     from roamlab.statistics.stats import Interval
+
+
+def longest_silence_s(results: Results, flow: str, start: float, end: float) -> float:
+    """The longest time without new data in a span; the first begins with the last data before it, if any came."""
+    at = metrics.arrivals(results, flow)
+    earlier = at[at < start]
+    begin = earlier[-1] if earlier.size else start
+    return float(np.diff(np.concatenate(([begin], at[(at >= start) & (at < end)], [end]))).max())
 
 
 @dataclass(frozen=True)

@@ -182,7 +182,7 @@ impl Bearer {
     }
 
     /// A numbered bearer begins again: what waits is lost, and what is still forwarded.
-    pub fn begin_anew(&mut self, out: &mut dyn Out) {
+    pub fn reconfigure_fully(&mut self, out: &mut dyn Out) {
         let host = self.host;
         out.push(Action::EndBearer { host });
         if let Some(inflow) = self.inflow.take() {

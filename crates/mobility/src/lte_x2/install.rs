@@ -93,23 +93,8 @@ impl Protocol for Params {
 impl Params {
     /// Nodes of gateway and MME.
     fn check_places(&self, topology: &Topology) -> Result<(), Refusal> {
-        let first = topology.hosts.first().map(|host| &host.home);
-        let home = topology.gateway.as_ref().or(first);
-        if let Some(other) = topology.hosts.iter().find(|host| Some(&host.home) != home) {
-            let message = match &topology.gateway {
-                Some(gateway) => format!("\"{gateway}\" is the serving gateway"),
-                None => format!("\"{}\" is the home of another host", topology.hosts[0].home),
-            };
-            let refusal = Refusal::elsewhere(format!("hosts[{}].home", other.number), message);
-            return Err(refusal.help("write the same node: the home of all hosts is the serving gateway"));
-        }
-        match &self.mme {
-            Some(mme) if !topology.routers.contains(mme) => {
-                let refusal = Refusal::at("mme", format!("there is no node \"{mme}\""));
-                Err(refusal.known(mme, topology.routers.iter().map(String::as_str)))
-            }
-            _ => Ok(()),
-        }
+        topology.common_home("serving gateway")?;
+        topology.check_router("mme", self.mme.as_ref())
     }
 
     fn check_predictions(&self, topology: &Topology) -> Result<(), Refusal> {

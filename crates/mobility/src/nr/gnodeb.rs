@@ -408,7 +408,7 @@ impl GNodeB {
         for host in hosts {
             self.next_step(host, now, out);
             self.refresh_status(host, now, out);
-            self.begin_anew(host, now, out);
+            self.reconfigure_fully(host, now, out);
             let was =
                 |all: &BTreeMap<Addr, Host>| all.get(&host).map(|known| (known.context.id, known.name()));
             let before = was(&self.hosts);

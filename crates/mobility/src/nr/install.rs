@@ -73,21 +73,9 @@ impl Protocol for Params {
 impl Params {
     /// Nodes of the core network.
     fn check_places(&self, topology: &Topology) -> Result<(), Refusal> {
-        let first = topology.hosts.first().map(|host| &host.home);
-        let home = topology.gateway.as_ref().or(first);
-        if let Some(other) = topology.hosts.iter().find(|host| Some(&host.home) != home) {
-            let message = match &topology.gateway {
-                Some(gateway) => format!("\"{gateway}\" is the user plane function"),
-                None => format!("\"{}\" is the home of another host", topology.hosts[0].home),
-            };
-            let refusal = Refusal::elsewhere(format!("hosts[{}].home", other.number), message);
-            return Err(refusal.help("write the same node: the home of all hosts is the user plane function"));
-        }
+        let home = topology.common_home("user plane function")?;
         for (field, name) in [("amf", &self.amf), ("smf", &self.smf), ("upf", &self.upf)] {
-            if let Some(name) = name.as_ref().filter(|name| !topology.routers.contains(name)) {
-                let refusal = Refusal::at(field, format!("there is no node \"{name}\""));
-                return Err(refusal.known(name, topology.routers.iter().map(String::as_str)));
-            }
+            topology.check_router(field, name.as_ref())?;
         }
         match (&self.upf, home) {
             (Some(upf), Some(home)) if upf != home => {

@@ -94,6 +94,11 @@ impl<T> Receiver<T> {
         Arrival::Delivered(delivered)
     }
 
+    /// A PDU with this COUNT arrives: its header has the sequence number alone.
+    pub fn receive_numbered(&mut self, count: u32, sdu: T, now: Time) -> Arrival<T> {
+        self.receive(count & ((1 << self.sn_bits) - 1), sdu, now)
+    }
+
     /// When t-Reordering expires, if it runs.
     pub fn deadline(&self) -> Option<Time> {
         self.expiry

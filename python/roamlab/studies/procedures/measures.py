@@ -10,7 +10,7 @@ import numpy as np
 
 from roamlab.papers.records import reads
 from roamlab.records import experience, metrics
-from roamlab.studies.means import Quantity
+from roamlab.studies.means import Quantity, longest_silence_s
 from roamlab.studies.procedures.cases import APPLICATIONS, DOWNLOADS, MOVE_S
 
 if TYPE_CHECKING:
@@ -79,19 +79,10 @@ def _costs(results: Results, application: str) -> dict[str, float]:
     )
     back = data & rows.where("place", "gnb1->r")
     return {
-        "stall": 1e3 * _silence_s(results, application),
+        "stall": 1e3 * longest_silence_s(results, application, MOVE_S - BEFORE_S, MOVE_S + AFTER_S),
         "forwarded": int(rows["wire_bytes"][back].sum()) / 1e3,
         "signalling": int(sent["size_bytes"][meant].sum()) / 1e3,
     }
-
-
-def _silence_s(results: Results, flow: str) -> float:
-    """The longest time without new data that touches the time from `BEFORE_S` before the move on."""
-    at, end = metrics.arrivals(results, flow), MOVE_S + AFTER_S
-    begin = at[at < MOVE_S - BEFORE_S]
-    first = begin[-1] if begin.size else MOVE_S - BEFORE_S
-    inside = at[(at >= MOVE_S - BEFORE_S) & (at < end)]
-    return float(np.diff(np.concatenate(([first], inside, [end]))).max())
 
 
 @reads(**_TABLES)

@@ -8,7 +8,7 @@ import numpy as np
 
 from roamlab.papers.records import reads
 from roamlab.records import metrics
-from roamlab.studies.means import Quantity
+from roamlab.studies.means import Quantity, longest_silence_s
 from roamlab.studies.queues.cases import MOVE_S, RESIDENTS
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def move(results: Results) -> dict[str, float]:
         "residents_goodput": sum(
             metrics.goodput_bps(results, flow, MOVE_S, until) / 1e6 for flow in RESIDENTS
         ),
-        "stall": 1e3 * _silence_s(results, MOVER),
-        "residents_stall": 1e3 * max(_silence_s(results, flow) for flow in RESIDENTS),
+        "stall": 1e3 * longest_silence_s(results, MOVER, MOVE_S, until),
+        "residents_stall": 1e3 * max(longest_silence_s(results, flow, MOVE_S, until) for flow in RESIDENTS),
         "mover_delay": _delay_ms(results, (MOVER,), MOVE_S, until),
         "residents_delay": _delay_ms(results, RESIDENTS, MOVE_S, until),
         "before_delay": _delay_ms(results, (MOVER,), MOVE_S - BEFORE_S, MOVE_S),
@@ -67,14 +67,6 @@ def move(results: Results) -> dict[str, float]:
         "residents_lost": _lost(results, RESIDENTS),
         "forwarded": float(np.count_nonzero(released.where("host", MOVER) & released.where("node", "bs1"))),
     }
-
-
-def _silence_s(results: Results, flow: str) -> float:
-    """The longest time without new data after the move; the first begins with the last data before it, if any came."""
-    at, end = metrics.arrivals(results, flow), MOVE_S + AFTER_S
-    earlier = at[at < MOVE_S]
-    begin = earlier[-1] if earlier.size else MOVE_S
-    return float(np.diff(np.concatenate(([begin], at[(at >= MOVE_S) & (at < end)], [end]))).max())
 
 
 def _delay_ms(results: Results, flows: Sequence[str], start: float, end: float) -> float:

@@ -104,7 +104,7 @@ impl GNodeB {
     }
 
     /// The numbers of a host's bearer have not come: it begins again.
-    pub(super) fn begin_anew(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+    pub(super) fn reconfigure_fully(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
         let Some(known) = self.hosts.get_mut(&host) else { return };
         if known.numbers_by.take_if(|at| *at <= now).is_none() {
             return;
@@ -114,7 +114,7 @@ impl GNodeB {
         let leaves_source = std::mem::take(&mut known.dual);
         let by_core = self.params.procedure == Procedure::N2;
         let mut sender = Outbox { out, amf: self.amf, by_core, dual: self.params.daps };
-        known.context.bearer.begin_anew(&mut sender);
+        known.context.bearer.reconfigure_fully(&mut sender);
         out.push(Action::AdoptBearer { host, counts: Counts::default() });
         out.push(Action::Note { host, phase: Phase::FullyConfigured });
         self.send(host, (host, id), Kind::FullConfiguration, out);

@@ -512,7 +512,7 @@ fn in_unacknowledged_mode_what_was_not_sent_goes_on_with_new_numbers() {
 }
 
 #[test]
-fn the_discard_timer_runs_on_at_the_source_and_starts_anew_at_the_target_unless_it_is_carried() {
+fn the_discard_timer_runs_on_at_the_source_and_starts_again_at_the_target_unless_it_is_carried() {
     for (carry_age, at_target) in [(false, 60), (true, 20)] {
         let discard = Some(BearerTimer::After(ms(60)));
         let mut lab = lab(&BearerParams { discard_timer: discard, carry_age, ..params() });

@@ -3,8 +3,10 @@
 use crate::context::Context;
 use crate::event::Event;
 use roamlab_engine::Time;
-use roamlab_record::cause::CauseId;
-use roamlab_record::ids::NodeId;
+use roamlab_packet::Addr;
+use roamlab_radio::bearer::Receiver;
+use roamlab_record::cause::{Cause, CauseId, Kind};
+use roamlab_record::ids::{Location, NodeId};
 
 /// When an end is looked at next.
 #[derive(Copy, Clone, Default, Debug)]
@@ -33,6 +35,26 @@ pub struct Causes {
     pub gap: CauseId,
     /// The last expiry of t-Reordering.
     pub expiry: CauseId,
+}
+
+impl Causes {
+    /// Lets the receiver at a node react. If t-Reordering expires by that, the row of it is the cause of packets that are
+    /// late from now on; `moved`: what led to it, if no loss did.
+    pub fn react<P, T>(
+        &mut self,
+        receiver: &mut Receiver<P>,
+        (node, host, moved): (NodeId, Addr, CauseId),
+        cx: &mut Context,
+        reaction: impl FnOnce(&mut Receiver<P>, Time) -> T,
+    ) -> T {
+        let before = receiver.expiries();
+        let result = reaction(receiver, cx.now);
+        if receiver.expiries() > before {
+            let row = Cause::of(Kind::Reordering, "", self.gap.or(|| moved)).at(Location::Node(node));
+            self.expiry = cx.add_cause(row.about(Some(host)));
+        }
+        result
+    }
 }
 
 impl Default for Causes {

@@ -1,5 +1,6 @@
 //! The sending side of a bearer: the packets that have a number and are not confirmed, and those that wait for a number.
 
+use crate::context::Context;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{BearerValues, RlcMode};
 use roamlab_packet::{Addr, PacketId, Snapshot, Waiting};
@@ -92,6 +93,23 @@ impl Sending {
     /// RLC repairs what the air loses.
     pub fn repairs(&self) -> bool {
         self.values.rlc == RlcMode::Am
+    }
+
+    /// A packet with a number is on its way now, in the given state; in acknowledged mode until it is confirmed. A copy that RLC
+    /// was to send again in its place is returned.
+    pub fn keep(&mut self, packet: &PacketId, number: u32, state: State, cx: &Context) -> Option<PacketId> {
+        let since = cx.pool.since(&cx.pool[packet]).unwrap_or(cx.now);
+        let snapshot = self.repairs().then(|| cx.pool.snapshot(packet));
+        match self.transmitter.keep(number, since, Sdu { snapshot, state })?.state {
+            State::Lost(copy) => Some(copy.take()),
+            State::OnLink(_) | State::Received | State::Below(_) => None,
+        }
+    }
+
+    /// The numbers of packets whose discardTimers have expired; RLC goes through with those that it has sent again.
+    pub fn expired(&mut self, now: Time) -> BTreeSet<u32> {
+        let due = self.transmitter.on_deadline(now).into_iter();
+        due.filter(|number| !self.repair.was_repeated(*number)).collect()
     }
 
     /// A packet arrives over a link after `started`. It is confirmed after `delay`.

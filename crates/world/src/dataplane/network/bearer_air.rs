@@ -2,7 +2,7 @@
 
 use super::{Listener, Network};
 use crate::context::{Context, LostNumber};
-use crate::dataplane::bearer::{Arrived, Copy, Line, Sdu, State};
+use crate::dataplane::bearer::{Arrived, Copy, Line, State};
 use crate::dataplane::link::End;
 use crate::ids::{AgentIndex, CellId, HostAtAgent};
 use crate::notices::PendingNotice;
@@ -10,7 +10,7 @@ use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::{BearerValues, Direction, Via};
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
 use roamlab_radio::bearer::Arrival;
-use roamlab_record::cause::{Cause, CauseId, Kind};
+use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, Location, NodeId};
 
 /// A packet on a link: when its transmission began, and its number.
@@ -89,9 +89,7 @@ impl Network {
         let air = self.nodes[node].serves.map(|cell| self.cells.air(cell));
         let waiting = air.map_or((0, Bytes(0)), |air| self.links.waiting_for(air, key.host));
         let Some(end) = self.radio_bearers.known_station(node, key.host) else { return };
-        let size = cx.pool[&packet].wire_size().0;
-        let (packets, bytes) = (end.values.queue_packets.0 as usize, end.values.queue_bytes.0);
-        if waiting.0 >= packets || waiting.1.0 + size > bytes {
+        if !has_room(&end.values, waiting, cx.pool[&packet].wire_size()) {
             // ASSUMPTION: what finds no room gets no number, so that no gap is left (srsRAN_Project).
             let cause = self.cells.moved(key.host);
             return cx.lose_by(packet, DropReason::BufferOverflow, Location::Node(node), cause);
@@ -129,11 +127,8 @@ impl Network {
         if is_unit {
             end.sending.done.get_or_insert_default();
         }
-        let since = cx.pool.since(&cx.pool[&packet]).unwrap_or(cx.now);
-        let snapshot = end.sending.repairs().then(|| cx.pool.snapshot(&packet));
-        let before = end.sending.transmitter.keep(number, since, Sdu { snapshot, state: State::OnLink(air) });
-        if let Some(Sdu { state: State::Lost(copy), .. }) = before {
-            cx.lose(copy.take(), DropReason::CopyReleased, Location::Node(node));
+        if let Some(copy) = end.sending.keep(&packet, number, State::OnLink(air), cx) {
+            cx.lose(copy, DropReason::CopyReleased, Location::Node(node));
         }
         self.links.enqueue(air, packet, cx);
         self.note_lost_numbers(cx);
@@ -252,11 +247,9 @@ impl Network {
     }
 
     fn number_up(&mut self, host: NodeId, packet: PacketId, link: LinkId, cx: &mut Context) {
-        let (waiting, dst) =
-            (self.links.waiting_for(link, cx.pool[&packet].header.dst), cx.pool[&packet].wire_size());
+        let waiting = self.links.waiting_for(link, cx.pool[&packet].header.dst);
         let Some(end) = self.radio_bearers.host(host) else { return };
-        let (packets, bytes) = (end.values.queue_packets.0 as usize, end.values.queue_bytes.0);
-        if waiting.0 >= packets || waiting.1.0 + dst.0 > bytes {
+        if !has_room(&end.values, waiting, cx.pool[&packet].wire_size()) {
             let cause = self.cells.last_change(host).or(|| CauseId::START);
             return cx.lose_by(packet, DropReason::BufferOverflow, Location::Node(host), cause);
         }
@@ -274,13 +267,9 @@ impl Network {
         cx: &mut Context,
     ) {
         cx.pool.set_number(&packet, Some(number));
-        let since = cx.pool.since(&cx.pool[&packet]).unwrap_or(cx.now);
         let Some(end) = self.radio_bearers.host(host) else { return };
-        let snapshot = end.sending.repairs().then(|| cx.pool.snapshot(&packet));
-        let before =
-            end.sending.transmitter.keep(number, since, Sdu { snapshot, state: State::OnLink(link) });
-        if let Some(Sdu { state: State::Lost(copy), .. }) = before {
-            cx.lose(copy.take(), DropReason::CopyReleased, Location::Node(host));
+        if let Some(copy) = end.sending.keep(&packet, number, State::OnLink(link), cx) {
+            cx.lose(copy, DropReason::CopyReleased, Location::Node(host));
         }
         self.links.enqueue(link, packet, cx);
         self.note_lost_numbers(cx);
@@ -391,15 +380,11 @@ impl Network {
             cx.lose_by(packet, DropReason::BearerEnded, Location::Node(host), cause);
             return None;
         }
-        let sn = number & ((1 << end.values.sn_bits) - 1);
-        let before = end.receiver.expiries();
-        let arrival = end.receiver.receive(sn, Arrived { link, packet: packet.into() }, cx.now);
-        let expired = end.receiver.expiries() > before;
-        let (gap, expiry) = (end.causes.gap, end.causes.expiry);
-        if expired {
-            let row = self.note_expiry(host, (addr, gap), cx);
-            self.radio_bearers.host(host).into_iter().for_each(|end| end.causes.expiry = row);
-        }
+        let (arrived, expiry) = (Arrived { link, packet: packet.into() }, end.causes.expiry);
+        let place = (host, addr, self.cells.moved(addr));
+        let arrival = end.causes.react(&mut end.receiver, place, cx, |receiver, now| {
+            receiver.receive_numbered(number, arrived, now)
+        });
         self.accept(host, arrival, (addr, expiry), cx);
         self.watch_host(host, cx);
         None
@@ -466,16 +451,10 @@ impl Network {
         cx: &mut Context,
     ) {
         let Some(end) = self.radio_bearers.known_station(station, host) else { return };
-        let sn = number & ((1 << end.values.sn_bits) - 1);
-        let before = end.receiver.expiries();
-        let arrival = end.receiver.receive(sn, arrived, cx.now);
-        let expired = end.receiver.expiries() > before;
-        let (gap, expiry) = (end.causes.gap, end.causes.expiry);
-        if expired {
-            let row = self.note_expiry(station, (host, gap), cx);
-            let end = self.radio_bearers.known_station(station, host);
-            end.into_iter().for_each(|end| end.causes.expiry = row);
-        }
+        let (expiry, place) = (end.causes.expiry, (station, host, self.cells.moved(host)));
+        let arrival = end.causes.react(&mut end.receiver, place, cx, |receiver, now| {
+            receiver.receive_numbered(number, arrived, now)
+        });
         self.accept(station, arrival, (host, expiry), cx);
         self.watch_station(station, host, cx);
     }
@@ -520,17 +499,6 @@ impl Network {
         if any {
             self.cells.notices().push(PendingNotice::InOrder);
         }
-    }
-
-    /// t-Reordering of a receiver expires: the row of that.
-    pub(super) fn note_expiry(
-        &mut self,
-        node: NodeId,
-        (host, gap): (Addr, CauseId),
-        cx: &mut Context,
-    ) -> CauseId {
-        let led = gap.or(|| self.cells.moved(host));
-        cx.add_cause(Cause::of(Kind::Reordering, "", led).at(Location::Node(node)).about(Some(host)))
     }
 
     /// A host receives a packet over the air: it clears the code point, and agents watch.
@@ -594,4 +562,9 @@ impl Network {
             self.settle_station(station, addr, cx);
         }
     }
+}
+
+/// True if a packet of this size has room behind the packets, and bytes, that wait before the link.
+fn has_room(values: &BearerValues, waiting: (usize, Bytes), size: Bytes) -> bool {
+    waiting.0 < values.queue_packets.0 as usize && waiting.1.0 + size.0 <= values.queue_bytes.0
 }

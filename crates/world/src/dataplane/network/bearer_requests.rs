@@ -258,9 +258,9 @@ impl Network {
         let Some(end) = self.radio_bearers.host(host) else { return Ok(()) };
         let line: Vec<PacketId> =
             std::mem::take(&mut end.line).into_iter().map(|line| line.packet.take()).collect();
-        let anew = reset || !end.sending.repairs();
+        let restarts = reset || !end.sending.repairs();
         let mut first = Vec::new();
-        if anew {
+        if restarts {
             end.sending.transmitter.continue_at(0);
             end.restarted = cx.now;
             let stored = end.receiver.restart();
@@ -272,7 +272,7 @@ impl Network {
                 cx.lose_by(packet, DropReason::BearerEnded, Location::Node(host), cause);
                 continue;
             }
-            if anew {
+            if restarts {
                 cx.pool.set_number(&packet, None);
             }
             first.push(packet);

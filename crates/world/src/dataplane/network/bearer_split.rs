@@ -41,14 +41,14 @@ impl Network {
         (host, number): (Addr, u32),
         cx: &mut Context,
     ) {
-        let since = cx.pool.since(&cx.pool[&packet]).unwrap_or(cx.now);
         let end = self.radio_bearers.known_station(node, host);
         let Some((end, unit)) = end.and_then(|end| end.unit.map(|unit| (end, unit))) else {
             return cx.lose(packet, DropReason::NoRoute, Location::Node(node));
         };
-        let snapshot = end.sending.repairs().then(|| cx.pool.snapshot(&packet));
-        end.sending.transmitter.keep(number, since, Sdu { snapshot, state: State::Below(unit) });
         let slot = end.slot;
+        if let Some(copy) = end.sending.keep(&packet, number, State::Below(unit), cx) {
+            cx.lose(copy, DropReason::CopyReleased, Location::Node(node));
+        }
         self.send_between(node, packet, (slot, unit), cx);
         self.watch_station(node, host, cx);
     }

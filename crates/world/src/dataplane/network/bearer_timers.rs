@@ -6,6 +6,7 @@ use crate::dataplane::bearer::{Line, Sdu, State};
 use crate::event::Event;
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, Packet, PacketId, PacketPool, Waiting};
+use roamlab_radio::bearer::Receiver;
 use roamlab_record::cause::{Cause, CauseId, Kind};
 use roamlab_record::ids::{LinkId, Location, NodeId};
 use std::collections::{BTreeSet, VecDeque};
@@ -33,13 +34,8 @@ impl Network {
         let addr = self.nodes[host].addr;
         let end = self.radio_bearers.host(host)?;
         end.alarm.ring(cx.now);
-        let before = end.receiver.expiries();
-        let delivered = end.receiver.on_deadline(cx.now);
-        let (expired, gap) = (end.receiver.expiries() > before, end.causes.gap);
-        if expired {
-            let row = self.note_expiry(host, (addr, gap), cx);
-            self.radio_bearers.host(host).into_iter().for_each(|end| end.causes.expiry = row);
-        }
+        let place = (host, addr, self.cells.moved(addr));
+        let delivered = end.causes.react(&mut end.receiver, place, cx, Receiver::on_deadline);
         self.deliver_in_order(host, delivered, cx);
         self.discard_up(host, cx);
         let limit = self.repair_up(host, cx);
@@ -53,14 +49,12 @@ impl Network {
         self.settle_station(station, addr, cx);
         let end = self.radio_bearers.known_station(station, addr)?;
         end.alarm.ring(cx.now);
-        let before = end.receiver.expiries();
-        let delivered = if end.frozen { Vec::new() } else { end.receiver.on_deadline(cx.now) };
-        let (expired, gap) = (end.receiver.expiries() > before, end.causes.gap);
-        if expired {
-            let row = self.note_expiry(station, (addr, gap), cx);
-            let end = self.radio_bearers.known_station(station, addr);
-            end.into_iter().for_each(|end| end.causes.expiry = row);
-        }
+        let place = (station, addr, self.cells.moved(addr));
+        let delivered = if end.frozen {
+            Vec::new()
+        } else {
+            end.causes.react(&mut end.receiver, place, cx, Receiver::on_deadline)
+        };
         self.deliver_in_order(station, delivered, cx);
         self.discard_down(station, addr, cx);
         let limit = self.repair_down((station, host), cx);
@@ -76,10 +70,7 @@ impl Network {
         };
         let (air, cause) = (self.cells.air(cell), self.cells.moved(host));
         let Some(end) = self.radio_bearers.known_station(station, host) else { return };
-        let repair = &end.sending.repair;
-        let due = end.sending.transmitter.on_deadline(cx.now).into_iter();
-        let due: BTreeSet<u32> = due.filter(|number| !repair.was_repeated(*number)).collect();
-        let wait = end.values.discard_timer;
+        let (due, wait) = (end.sending.expired(cx.now), end.values.discard_timer);
         let lost = expired_line(&mut end.line, |since| wait.is_some_and(|wait| since + wait <= cx.now), cx);
         let wanted = |packet: &Packet, pool: &PacketPool| {
             packet.header.dst == host && pool.number(packet).is_some_and(|number| due.contains(&number))
@@ -107,10 +98,7 @@ impl Network {
     fn discard_up(&mut self, host: NodeId, cx: &mut Context) {
         let cause = self.cells.last_change(host).or(|| CauseId::START);
         let Some(end) = self.radio_bearers.host(host) else { return };
-        let repair = &end.sending.repair;
-        let due = end.sending.transmitter.on_deadline(cx.now).into_iter();
-        let due: BTreeSet<u32> = due.filter(|number| !repair.was_repeated(*number)).collect();
-        let wait = end.values.discard_timer;
+        let (due, wait) = (end.sending.expired(cx.now), end.values.discard_timer);
         let is_old = |since: Time| wait.is_some_and(|wait| since + wait <= cx.now);
         let mut lost = expired_line(&mut end.line, is_old, cx);
         if wait.is_some() {
