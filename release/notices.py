@@ -103,7 +103,9 @@ def _standard_library() -> str:
 def _without_file(part: Part) -> str:
     """The terms of a package that has no file of its licence, which is MIT or may be: MIT's are in our own file."""
     terms = (ROOT / "LICENSE-MIT").read_text(encoding="utf-8")
-    assert "MIT" in part.licence.split(" OR "), f"{part.name} has no licence file: add the terms of {part.licence}"
+    assert "MIT" in part.licence.split(" OR "), (
+        f"{part.name} has no licence file: add the terms of {part.licence}"
+    )
     return re.sub(
         r"^Copyright.*$", f"Copyright (c) {part.authors}", terms, count=1, flags=re.MULTILINE
     ).strip()

@@ -361,7 +361,8 @@ impl Agents {
         Ok(())
     }
 
-    /// Requests to the layer 2 of a node: measurements, moves, numbered bearers, and reports that the agent gets at the same time or later.
+    /// Requests to the layer 2 of a node: measurements, moves, numbered bearers. The agent gets the reports of the requests at
+    /// the same time or later.
     fn ask_layer_2(
         &mut self,
         node: NodeId,
