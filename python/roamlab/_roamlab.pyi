@@ -66,6 +66,15 @@ def explain_captures(paths: list[Path], tell: Callable[[int], None] | None = Non
     `tell` gets the bytes that were read, now and then. Raises `CaptureError`, and `OSError` if a file cannot be opened.
     """
 
+def anonymise_captures(
+    paths: list[Path], places: list[Path], key: bytes, tell: Callable[[int], None] | None = None
+) -> str:
+    """Write each capture without addresses and payloads to the place of the same number: what was written, as JSON.
+
+    `key` has 32 bytes, and its halves differ. Raises `CaptureError`, `ValueError` for a key or a number of places, and
+    `OSError` for a file.
+    """
+
 def check(text: str, name: str, memory: int | None = None) -> str:
     """The scenario with every default filled in, as JSON. `name` is what error reports call the text."""
 

@@ -119,8 +119,7 @@ pub fn read(input: impl std::io::Read) -> Read<Capture> {
         reading.packets += 1;
         let Ok(below) = ip_of(record.link, record.data) else {
             let link = record.link;
-            let found = format!("a link layer of type {link}{}", named(link));
-            return Err(reading.fault(&records, found));
+            return Err(records.unread(link));
         };
         let (time_ns, mut interface) = (record.time_ns, record.interface);
         let first = reading.times.map_or(time_ns, |(first, _)| first);
@@ -143,14 +142,6 @@ pub fn read(input: impl std::io::Read) -> Read<Capture> {
     reading.finish(&records)
 }
 
-/// The names of link types that captures of Wi-Fi have.
-fn named(link: i32) -> &'static str {
-    match link {
-        105 | 119 | 127 => ", 802.11 frames",
-        _ => "",
-    }
-}
-
 #[derive(Default)]
 struct Reading {
     flows: Vec<Flow>,
@@ -170,17 +161,6 @@ struct Reading {
 }
 
 impl Reading {
-    fn fault(&self, records: &Records<'_>, problem: String) -> Fault {
-        let (packet, byte) = records.place();
-        Fault {
-            packet,
-            byte,
-            problem,
-            expected: "Ethernet, raw IP, Linux cooked, PPP, null or loopback".into(),
-            remedy: "capture on an interface of IP: `tcpdump -i any -s 128 -w FILE`".into(),
-        }
-    }
-
     fn jump(&self, records: &Records<'_>, by_ns: u64) -> Fault {
         let (packet, byte) = records.place();
         Fault {

@@ -1,8 +1,9 @@
 //! Captures of other programs: packet captures are read into columns, and the stalls of their TCP flows are explained.
 //!
 //! It knows nothing of the simulator. [`read`] takes a file in pcap or pcapng; a file that is none is a [`Fault`] with the
-//! number of a packet and a byte. Payloads are never kept.
+//! number of a packet and a byte. Payloads are never kept. [`anonymise`] writes a capture that may be given away.
 
+mod anonymise;
 mod fault;
 mod flows;
 mod link;
@@ -16,7 +17,9 @@ mod tcp;
 #[cfg(test)]
 mod tests;
 mod why;
+mod writer;
 
+pub use anonymise::{Addresses, Unwritten, Written, anonymise};
 pub use fault::{Fault, Read};
 pub use flows::{Capture, Datagrams, Flow, Opened, read};
 pub use network::End;

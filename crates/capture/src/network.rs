@@ -8,14 +8,16 @@ use std::net::IpAddr;
 /// Tunnels in tunnels that are looked through.
 const MOST_TUNNELS: usize = 8;
 /// Protocol numbers of IP.
-const TUNNELS: [u8; 2] = [4, 41];
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-const GRE: u8 = 47;
+pub const TUNNELS: [u8; 2] = [4, 41];
+pub const TCP: u8 = 6;
+pub const UDP: u8 = 17;
+pub const GRE: u8 = 47;
 const ESP: u8 = 50;
 /// Ports of tunnels over UDP.
 const GTP_U: u16 = 2152;
-const VXLAN: u16 = 4789;
+pub const VXLAN: u16 = 4789;
+/// GRE's type of a bridged frame of Ethernet.
+const BRIDGED: u16 = 0x6558;
 /// GTP-U's message that carries a packet (TS 29.281, 7.3.3).
 const G_PDU: u8 = 255;
 
@@ -136,7 +138,7 @@ fn ends((from, to): (IpAddr, IpAddr), transport: &[u8]) -> Option<(End, End)> {
 }
 
 /// The IP packet in a datagram of UDP that is a tunnel's.
-fn tunnelled(from: u16, to: u16, udp: &[u8]) -> Option<&[u8]> {
+pub fn tunnelled(from: u16, to: u16, udp: &[u8]) -> Option<&[u8]> {
     let content = udp.get(8..)?;
     if to == GTP_U || from == GTP_U {
         return gtp(content);
@@ -168,20 +170,29 @@ fn gtp(data: &[u8]) -> Option<&[u8]> {
 }
 
 /// The IP packet behind a header of GRE (RFC 2784, 2890).
-fn gre(data: &[u8]) -> Option<&[u8]> {
+pub fn gre(data: &[u8]) -> Option<&[u8]> {
+    let (header, kind) = gre_header(data)?;
+    let inner = data.get(header..)?;
+    if kind == BRIDGED { ethernet(inner) } else { payload(kind, inner) }
+}
+
+/// The length of a header of GRE behind which there is a frame of Ethernet.
+pub fn bridged(data: &[u8]) -> Option<usize> {
+    gre_header(data).filter(|(_, kind)| *kind == BRIDGED).map(|(header, _)| header)
+}
+
+/// The length of the header, and the type of its content.
+fn gre_header(data: &[u8]) -> Option<(usize, u16)> {
     let [flags, version, high, low] = *data.first_chunk()?;
     if version & 7 != 0 {
         return None;
     }
     let optional = [0x80, 0x20, 0x10].iter().filter(|bit| flags & **bit != 0).count();
-    let kind = u16::from_be_bytes([high, low]);
-    let inner = data.get(4 + 4 * optional..)?;
-    // 0x6558: a bridged frame of Ethernet.
-    if kind == 0x6558 { ethernet(inner) } else { payload(kind, inner) }
+    Some((4 + 4 * optional, u16::from_be_bytes([high, low])))
 }
 
 /// True for a long header of QUIC, version 1 or 2 (RFC 9000, 17.2, and 9369).
-fn is_quic(data: &[u8]) -> bool {
+pub fn is_quic(data: &[u8]) -> bool {
     let Some([first, version @ .., _]) = data.first_chunk::<6>() else { return false };
     first & 0xC0 == 0xC0 && [1, 0x6B33_43CF].contains(&u32::from_be_bytes(*version))
 }

@@ -71,6 +71,20 @@ impl<'a> Records<'a> {
         (self.source.packets() + 1, self.source.offset())
     }
 
+    /// The fault of the packet that was given last, whose link type is not read.
+    pub fn unread(&self, link: i32) -> Fault {
+        let (packet, byte) = self.place();
+        // The link types of captures of Wi-Fi.
+        let wireless = if [105, 119, 127].contains(&link) { ", 802.11 frames" } else { "" };
+        Fault {
+            packet,
+            byte,
+            problem: format!("a link layer of type {link}{wireless}"),
+            expected: "Ethernet, raw IP, Linux cooked, PPP, null or loopback".into(),
+            remedy: "capture on an interface of IP: `tcpdump -i any -s 128 -w FILE`".into(),
+        }
+    }
+
     /// The statements of the file about itself, complete once the last packet was given.
     pub fn about(&self) -> &About {
         &self.about

@@ -1,5 +1,6 @@
 //! Tests of whole captures: bytes in, flows and answers out.
 
+mod anonymous;
 mod build;
 mod hostile;
 mod reading;

@@ -1,8 +1,8 @@
 //! Measurement events and conditions of them (TS 36.331 §5.5.4, TS 38.331 §5.5.4 and §5.3.5.13.4). A protocol asks its host to
 //! evaluate a [`Condition`], and layer 2 evaluates it.
 
-use roamlab_engine::Duration;
 use roamlab_engine::tagged::{self, Family};
+use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use schemars::JsonSchema;
 use serde::de::{Error, SeqAccess, Visitor, value::SeqAccessDeserializer};
@@ -305,11 +305,11 @@ impl ReportConfig {
 }
 
 impl Events {
-    /// Support for these events in the standard, and in the radio, whose cells and hosts have positions or not.
+    /// Support for these events in the standard.
     ///
     /// # Errors
     /// The place in the list with the field, "[0].offset_db", or "" for the list itself; and what to write.
-    pub fn check(&self, positions: bool) -> Result<(), (String, String)> {
+    pub fn check(&self) -> Result<(), (String, String)> {
         let Events(events) = self;
         if !(1..=MOST_EVENTS).contains(&events.len()) {
             let count = events.len();
@@ -322,11 +322,6 @@ impl Events {
         for (place, event) in events.iter().enumerate() {
             let at = |(field, message): (&str, String)| (format!("[{place}].{field}"), message);
             event.check().map_err(at)?;
-            if !positions && matches!(event, Event::D1(_)) {
-                let message = "event D1 measures distances, and the radio has no positions: write \
-                               `radio.measurement.signal = \"positions\"` too, or another event";
-                return Err(at(("kind", message.into())));
-            }
         }
         let of_place_and_time = |event: &&Event| matches!(event, Event::D1(_) | Event::T1(_));
         if events.iter().filter(of_place_and_time).count() > 1 {
@@ -335,6 +330,22 @@ impl Events {
             return Err(("[1].kind".into(), message.into()));
         }
         Ok(())
+    }
+
+    /// The place in the list of an event that needs positions of cells and hosts, if there is one.
+    pub fn of_positions(&self) -> Option<usize> {
+        self.0.iter().position(|event| matches!(event, Event::D1(_)))
+    }
+
+    /// True if no window of an event T1 excludes this time.
+    pub fn allow(&self, now: Time) -> bool {
+        self.0.iter().all(|event| match *event {
+            Event::T1(T1 { t1_threshold, duration }) => {
+                let begin = Time::ZERO + t1_threshold;
+                begin < now && now <= begin + duration
+            }
+            Event::A3(_) | Event::A4(_) | Event::A5(_) | Event::D1(_) => true,
+        })
     }
 }
 

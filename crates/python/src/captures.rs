@@ -3,9 +3,9 @@
 use crate::errors::capture_error;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use roamlab_capture::{Capture, explain, read};
+use roamlab_capture::{Addresses, Capture, Unwritten, anonymise, explain, read};
 use std::fs::File;
-use std::io::{Error, Read};
+use std::io::{BufWriter, Error, Read};
 use std::path::PathBuf;
 
 /// After this number of bytes progress is reported, and an interrupt is looked for.
@@ -61,14 +61,60 @@ pub fn explain_captures(py: Python<'_>, paths: Vec<PathBuf>, tell: Option<Py<PyA
     })
 }
 
-#[expect(clippy::disallowed_methods, reason = "the binding meets the machine for the readers")]
+/// Writes each capture without addresses and payloads to the place of the same number: what was written, as JSON. `key` has
+/// 32 bytes, and its halves differ. `tell(bytes)` is called now and then. A file that cannot be read raises `CaptureError`.
+#[pyfunction]
+#[pyo3(signature = (paths, places, key, tell=None))]
+pub fn anonymise_captures(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    places: Vec<PathBuf>,
+    key: Vec<u8>,
+    tell: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let addresses = <[u8; 32]>::try_from(key).ok().and_then(Addresses::new);
+    let Some(mut addresses) = addresses else {
+        return Err(PyValueError::new_err("expected 32 bytes with different halves"));
+    };
+    if paths.len() != places.len() {
+        return Err(PyValueError::new_err("expected a place for each capture"));
+    }
+    py.detach(|| {
+        let mut done = 0;
+        let mut written = Vec::new();
+        for (number, (path, place)) in paths.iter().zip(&places).enumerate() {
+            let output = BufWriter::new(create(place)?);
+            let found =
+                with_input(path, &mut done, tell.as_ref(), |input| anonymise(input, output, &mut addresses))?;
+            written.push(found.map_err(|error| match error {
+                Unwritten::Fault(fault) => capture_error(number, &fault),
+                Unwritten::Output(error) => error.into(),
+            })?);
+        }
+        serde_json::to_string(&written).map_err(|error| PyValueError::new_err(error.to_string()))
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "the binding meets the machine for the writers")]
+fn create(place: &PathBuf) -> std::io::Result<File> {
+    File::create(place)
+}
+
 fn opened(number: usize, path: &PathBuf, done: &mut u64, tell: Option<&Py<PyAny>>) -> PyResult<Capture> {
+    with_input(path, done, tell, |input| read(input))?.map_err(|fault| capture_error(number, &fault))
+}
+
+/// Reads a file and reports how far. `Err`: it cannot be opened, or Python has raised meanwhile.
+#[expect(clippy::disallowed_methods, reason = "the binding meets the machine for the readers")]
+fn with_input<T>(
+    path: &PathBuf,
+    done: &mut u64,
+    tell: Option<&Py<PyAny>>,
+    take: impl FnOnce(Reported<'_>) -> T,
+) -> PyResult<T> {
     let file = File::open(path)?;
     let mut raised = None;
     let next = *done + STEP;
-    let found = read(Reported { file, done, next, tell, raised: &mut raised });
-    match raised {
-        Some(error) => Err(error),
-        None => found.map_err(|fault| capture_error(number, &fault)),
-    }
+    let found = take(Reported { file, done, next, tell, raised: &mut raised });
+    raised.map_or(Ok(found), Err)
 }

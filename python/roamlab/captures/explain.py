@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
 from roamlab.base.errors import BadInput
 from roamlab.base.screen import shown
+from roamlab.running.runprogress import measured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 
@@ -39,10 +41,24 @@ class Answer:
         return dict(vars(self))
 
 
-def explain(paths: Sequence[Path], tell: Callable[[int], None] | None = None) -> Answer:
-    """Read one capture or two, and explain the stalls of their flows. `tell` gets the bytes that were read."""
-    try:
+def explain(paths: Sequence[Path]) -> Answer:
+    """Read one capture or two, and explain the stalls of their flows."""
+    with reading(paths) as tell:
         return Answer(**json.loads(_roamlab.explain_captures(list(paths), tell)))
+
+
+@contextmanager
+def reading(paths: Sequence[Path]) -> Iterator[Callable[[int], None]]:
+    """Shows how much of the captures the engine has read: it tells the bytes. Faults are reported with their place."""
+    for path in paths:
+        if not path.exists():
+            raise BadInput(path, "there is no such file", expected="a capture", remedy="write its path")
+        if not path.is_file():
+            raise BadInput(path, "it is no file", expected="a capture", remedy="name a file")
+    total = sum(path.stat().st_size for path in paths)
+    try:
+        with measured("read", total) as tell:
+            yield lambda done: tell(done, lambda seconds: _state(done, total, seconds))
     except _roamlab.CaptureError as error:
         place = f"packet {error.packet}, byte {error.byte}" if error.packet else f"byte {error.byte}"
         raise BadInput(
@@ -51,3 +67,8 @@ def explain(paths: Sequence[Path], tell: Callable[[int], None] | None = None) ->
             expected=error.expected,
             remedy=error.remedy,
         ) from None
+
+
+def _state(done: int, total: int, seconds: float) -> str:
+    rate = f", {done / 1e6 / seconds:.3g} MB/s" if seconds > 0 else ""
+    return f"{done / 1e6:.0f} of {total / 1e6:.0f} MB{rate}"

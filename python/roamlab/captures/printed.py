@@ -11,7 +11,6 @@ from roamlab.base.quantities import counted
 from roamlab.base.screen import shown
 from roamlab.captures import logs
 from roamlab.captures.explain import Answer, explain
-from roamlab.running.runprogress import measured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,21 +93,9 @@ def answer(paths: Sequence[Path], flow: str | None, stall: int | None) -> Chosen
             expected="one capture, or two of the same flows at both ends",
             remedy="explain them one after the other; `mergecap` joins parts of one capture",
         )
-    for path in paths:
-        if not path.exists():
-            raise BadInput(path, "there is no such file", expected="a capture", remedy="write its path")
-        if not path.is_file():
-            raise BadInput(path, "it is no file", expected="a capture", remedy="name a file")
-    total = sum(path.stat().st_size for path in paths)
-    with measured("read", total) as tell:
-        found = explain(paths, lambda done: tell(done, lambda seconds: _state(done, total, seconds)))
+    found = explain(paths)
     _check_flows(paths, found)
     return Flows(_chosen(found, flow, stall))
-
-
-def _state(done: int, total: int, seconds: float) -> str:
-    rate = f", {done / 1e6 / seconds:.3g} MB/s" if seconds > 0 else ""
-    return f"{done / 1e6:.0f} of {total / 1e6:.0f} MB{rate}"
 
 
 def _check_flows(paths: Sequence[Path], found: Answer) -> None:

@@ -30,9 +30,12 @@ if TYPE_CHECKING:
 
 SHORT = ["--runs", "2", "--metric", "flows.*.goodput_bps"]
 
+CAPTURE = ROOT / "examples/captures/captured-download.pcapng.gz"
+
 WRITES: dict[str, tuple[list[str], str, bool]] = {
     "reproduce": (["reproduce", "mblue", "--runs", "1"], "report.html", True),
     "export": (["export", "made", "--format", "csv"], "flows.csv", True),
+    "anonymise": (["anonymise", str(CAPTURE)], "captured-download.pcapng", True),
     "sweep": (["sweep", "sweep.toml"], "sweep.json", True),
     "compare": (["compare", "handover.toml", "other.toml", *SHORT], "compare.json", True),
     "demo": (["demo"], "demo.png", True),

@@ -30,10 +30,15 @@ class Done(NamedTuple):
 
 
 def why(*words: str | Path) -> Done:
-    """The command, with all of the program around it."""
+    """`roamlab why`."""
+    return called("why", *words)
+
+
+def called(*words: str | Path) -> Done:
+    """A command, with all of the program around it."""
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.setattr(sys, "argv", ["roamlab", "why", *map(str, words)])
+        patch.setattr(sys, "argv", ["roamlab", *map(str, words)])
         try:
             cli.main()
             code = 0
@@ -173,3 +178,57 @@ def test_intervals_of_iperf3_without_a_byte_are_a_stall(tmp_path: Path) -> None:
     assert "unable to connect" in refused(log)
     log.write_text('{"start": {}}', encoding="utf-8")
     assert "no log of iperf3" in refused(log)
+
+
+def _without_ends(data: dict[str, object]) -> dict[str, object]:
+    """An answer in which the ends of flows are empty, and the sentences, which name them, are left out."""
+    flows = data["flows"]
+    assert isinstance(flows, list)
+    for flow in flows:
+        flow["flow"] = flow["receiver"] = ""
+        for stall in flow["stalls"]:
+            stall["flow"], stall["sentences"] = "", []
+    return data
+
+
+def test_an_anonymous_capture_is_explained_as_the_capture_is(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = called("anonymise", EXAMPLE, "--out", out, "--json")
+    assert done.code == 0, done
+    written = json.loads(done.out)["files"]
+    assert written == {
+        "captured-download.pcapng": {"packets": 1944, "left_out": 0, "untimed": 0, "is_cut": False}
+    }
+    made = out / "captured-download.pcapng"
+    before, behind = (json.loads(why(path, "--json").out) for path in (EXAMPLE, made))
+    assert behind["flows"][0]["flow"] != before["flows"][0]["flow"]
+    assert _without_ends(before) == _without_ends(behind)
+    again = called("anonymise", EXAMPLE, "--out", out)
+    assert "1944 packets" in again.out
+    assert json.loads(why(made, "--json").out)["flows"][0]["flow"] != behind["flows"][0]["flow"]
+
+
+def test_captures_of_one_call_have_the_same_addresses(tmp_path: Path) -> None:
+    one, other = (pcap(tmp_path / name, udp(b"secret")) for name in ("one.pcap", "other.cap"))
+    assert called("anonymise", one, other, "--out", tmp_path / "out").code == 0
+    contents = [(tmp_path / "out" / name).read_bytes() for name in ("one.pcapng", "other.pcapng")]
+    assert contents[0] == contents[1]
+    assert b"secret" not in contents[0]
+
+
+def test_what_is_no_capture_makes_no_file(tmp_path: Path) -> None:
+    text = tmp_path / "log.txt"
+    text.write_text("no capture")
+    (tmp_path / "other").mkdir()
+    one, twin = pcap(tmp_path / "one.pcap", udp(b"")), pcap(tmp_path / "other/one.cap", udp(b""))
+    for names, told in [
+        ([one, text], "it is text"),
+        ([tmp_path / "missing.pcap"], "there is no such file"),
+        ([tmp_path], "it is no file"),
+        ([one, twin], "both would be written as one.pcapng"),
+        ([], "CAPTURE"),
+    ]:
+        done = called("anonymise", *names, "--out", tmp_path / "out")
+        assert (done.code, done.out) == (2, ""), done
+        assert told in done.err
+        assert not (tmp_path / "out").exists()

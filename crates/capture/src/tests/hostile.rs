@@ -1,7 +1,7 @@
 //! Mutated captures: they are read or refused, and nothing else.
 
 use super::build::{Sketch, ipv4, pcap_of, section, udp};
-use crate::{explain, read};
+use crate::{Addresses, anonymise, explain, read};
 
 /// A small generator of numbers (xorshift), so that each run makes the same mutations.
 struct Draws(u64);
@@ -57,6 +57,7 @@ fn mutated_captures_are_read_or_refused() {
         ),
     ];
     let (mut kept, mut refused) = (0, 0);
+    let mut addresses = Addresses::new(std::array::from_fn(|at| at as u8)).unwrap();
     for number in 0..count {
         let mut draws = Draws(0x9E37_79B9_7F4A_7C15 ^ (number + 1).wrapping_mul(0xD129_0D3B_3F65_4A1D));
         let mut file = files[draws.below(files.len())].clone();
@@ -77,6 +78,9 @@ fn mutated_captures_are_read_or_refused() {
             Ok(capture) => {
                 explain(&capture, None);
                 explain(&capture, Some(&capture));
+                let mut made = Vec::new();
+                anonymise(&file[..], &mut made, &mut addresses).unwrap();
+                assert_eq!(read(&made[..]).map(|made| made.flows.len()), Ok(capture.flows.len()), "{number}");
                 kept += 1;
             }
             Err(fault) => {

@@ -2,6 +2,7 @@
 
 use crate::backoff::Backoff;
 use crate::events::{A3, Condition, Event, Events, ReportConfig};
+use crate::{Refusal, Topology};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, Dscp};
 use schemars::JsonSchema;
@@ -73,28 +74,21 @@ impl Rules {
 }
 
 /// Conditional handover (TS 36.331 §5.3.5.9, TS 38.300 §9.2.3.4): the source prepares the targets that the host reports,
-/// and the host goes to the first one for which event A3 holds with these values. Needs `path_switch = "standard"`.
+/// and the host goes to the first one that meets the execution condition. Needs `path_switch = "standard"`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Conditional {
     /// Targets that are prepared at one time, 1 to 8 (maxCondConfig). Default 8.
     pub candidates: u32,
-    /// Off of the execution condition, in dB; -15 to 15 in steps of 0.5. Default 3.0.
-    pub offset_db: f64,
-    /// Hys of the execution condition, in dB; 0 to 15 in steps of 0.5. Default 0.0.
-    pub hysteresis_db: f64,
-    /// How long the execution condition has to hold. Default 0 s.
-    pub time_to_trigger: Duration,
+    /// The execution condition: one event, or two that are both met, each after its own time to trigger. Default event A3
+    /// with an offset of 3 dB and no time to trigger.
+    pub events: Events,
 }
 
 impl Default for Conditional {
     fn default() -> Self {
-        Conditional {
-            candidates: MOST_CANDIDATES,
-            offset_db: 3.0,
-            hysteresis_db: 0.0,
-            time_to_trigger: Duration::ZERO,
-        }
+        let a3 = A3 { time_to_trigger: Duration::ZERO, ..A3::default() };
+        Conditional { candidates: MOST_CANDIDATES, events: Events(vec![Event::A3(a3)]) }
     }
 }
 
@@ -103,11 +97,24 @@ impl Conditional {
     ///
     /// # Errors
     /// The field, and what was expected and what to write.
-    pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
+    pub(crate) fn check(&self) -> Result<(), (String, String)> {
         if !(1..=MOST_CANDIDATES).contains(&self.candidates) {
-            return Err(("candidates", format!("a host has 1 to {MOST_CANDIDATES} candidates: write 2")));
+            let message = format!("a host has 1 to {MOST_CANDIDATES} candidates: write 2");
+            return Err(("conditional.candidates".into(), message));
         }
-        self.event().check()
+        self.events.check().map_err(|(place, message)| (format!("conditional.events{place}"), message))
+    }
+
+    /// Refuses an event that the radio cannot measure.
+    pub(crate) fn check_radio(&self, topology: &Topology) -> Result<(), Refusal> {
+        match self.events.of_positions() {
+            Some(place) if !topology.positions => {
+                let message = "event D1 measures distances, and the radio has no positions";
+                let help = "write `radio.measurement.signal = \"positions\"` too, or another event";
+                Err(Refusal::at(format!("conditional.events[{place}].kind"), message).help(help))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The execution condition for these candidates, with the layer-3 filter of the host's reports.
@@ -120,17 +127,12 @@ impl Conditional {
         Condition {
             name,
             candidates: Some(candidates.to_vec()),
-            events: Events(vec![self.event()]),
+            events: self.events.clone(),
             filter_coefficient: reports.filter_coefficient,
             report_interval: None,
             leaves_at_once: false,
             unfiltered: false,
         }
-    }
-
-    fn event(&self) -> Event {
-        let Conditional { offset_db, hysteresis_db, time_to_trigger, .. } = *self;
-        Event::A3(A3 { offset_db, hysteresis_db, time_to_trigger })
     }
 }
 

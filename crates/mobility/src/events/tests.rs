@@ -28,8 +28,8 @@ fn read(list: &str) -> Result<Events, String> {
     serde_json::from_str(list).map_err(|error| error.to_string())
 }
 
-fn fault(list: &str, positions: bool) -> Option<String> {
-    read(list).unwrap().check(positions).err().map(|(field, _)| field)
+fn fault(list: &str) -> Option<String> {
+    read(list).unwrap().check().err().map(|(field, _)| field)
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn events_are_tables_of_a_list() {
 #[test]
 fn each_event_is_checked_by_what_can_be_signalled() {
     let one = |kind: &str, fields: &str| {
-        let found = fault(&format!(r#"[{{ "kind": "{kind}", {fields} }}]"#), true);
+        let found = fault(&format!(r#"[{{ "kind": "{kind}", {fields} }}]"#));
         found.map(|field| field.trim_start_matches("[0].").to_owned()).unwrap_or_default()
     };
     assert_eq!(one("a3", r#""offset_db": 15.5"#), "offset_db");
@@ -106,14 +106,24 @@ fn a_condition_has_one_or_two_events_and_one_of_place_or_time_at_most() {
     let a3 = r#"{ "kind": "a3" }"#;
     let d1 = r#"{ "kind": "d1", "distance1_m": 50.0, "distance2_m": 50.0 }"#;
     let t1 = r#"{ "kind": "t1", "t1_threshold": "1 s", "duration": "1 s" }"#;
-    let list = |events: &[&str], positions| fault(&format!("[{}]", events.join(",")), positions);
+    let list = |events: &[&str]| fault(&format!("[{}]", events.join(",")));
     for right in [&[a3][..], &[a3, a3], &[d1], &[t1, a3], &[a3, d1]] {
-        assert_eq!(list(right, true), None);
+        assert_eq!(list(right), None);
     }
-    assert_eq!(list(&[], true), Some(String::new()));
-    assert_eq!(list(&[a3, a3, a3], true), Some(String::new()));
-    assert_eq!(list(&[d1, t1], true), Some("[1].kind".into()));
-    assert_eq!(list(&[a3, d1], false), Some("[1].kind".into()));
+    assert_eq!(list(&[]), Some(String::new()));
+    assert_eq!(list(&[a3, a3, a3]), Some(String::new()));
+    assert_eq!(list(&[d1, t1]), Some("[1].kind".into()));
+    let of_positions = |events: &[&str]| read(&format!("[{}]", events.join(","))).unwrap().of_positions();
+    assert_eq!((of_positions(&[a3, d1]), of_positions(&[a3, t1])), (Some(1), None));
+}
+
+#[test]
+fn the_window_of_event_t1_has_its_last_instant() {
+    let window =
+        read(r#"[{ "kind": "a3" }, { "kind": "t1", "t1_threshold": "1 s", "duration": "2 s" }]"#).unwrap();
+    let allowed = [1_000, 1_001, 3_000, 3_001].map(|ms| window.allow(Time::ZERO + Duration::from_millis(ms)));
+    assert_eq!(allowed, [false, true, true, false]);
+    assert!(Events::default().allow(Time::ZERO));
 }
 
 #[test]

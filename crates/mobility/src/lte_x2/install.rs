@@ -37,6 +37,7 @@ impl Protocol for Params {
             return Err(Refusal::at("kind", message)
                 .help("add `[radio]` with `kind = \"hard\"` and `measurement = {}`"));
         }
+        self.conditional.as_ref().map_or(Ok(()), |conditional| conditional.check_radio(topology))?;
         if topology.gap != Duration::ZERO {
             let message = "in LTE a handover interrupts for `mobility.detach_time`";
             return Err(Refusal::elsewhere("radio.gap", message).help("remove this"));

@@ -205,8 +205,7 @@ impl Params {
     }
 
     fn check_conditional(&self, conditional: &Conditional) -> Result<(), (String, String)> {
-        let refuse = |(field, message)| (format!("conditional.{field}"), message);
-        conditional.check().map_err(refuse)?;
+        conditional.check()?;
         let other = if self.path_switch != PathSwitch::Standard {
             Some(("path_switch", "\"standard\""))
         } else {

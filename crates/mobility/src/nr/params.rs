@@ -329,10 +329,7 @@ impl Params {
             })?;
         }
         self.measurement.check().map_err(|(field, message)| (format!("measurement.{field}"), message))?;
-        self.conditional.as_ref().map_or(Ok(()), |conditional| {
-            let refuse = |(field, message)| (format!("conditional.{field}"), message);
-            conditional.check().map_err(refuse)
-        })
+        self.conditional.as_ref().map_or(Ok(()), Conditional::check)
     }
 
     /// Refuses what cannot run with two cells at one time.

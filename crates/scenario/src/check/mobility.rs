@@ -177,9 +177,12 @@ pub fn fields_of(spec: &MobilitySpec) -> Option<Value> {
     serde_json::to_value(spec).ok()
 }
 
-/// A field of a table, by its path.
+/// A field of a table, by its path, for example "measurement.offset_db" or "events[0].kind".
 pub fn at<'a>(fields: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(fields, |table, name| table.get(name))
+    path.split('.').try_fold(fields, |table, part| match part.split_once('[') {
+        Some((list, place)) => table.get(list)?.get(place.strip_suffix(']')?.parse::<usize>().ok()?),
+        None => table.get(part),
+    })
 }
 
 /// A time of a table, by its path.

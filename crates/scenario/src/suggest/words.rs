@@ -296,6 +296,7 @@ const KNOWN: &[Known] = &[
     Known { words: &["duration", "dwell", "length", "stay", "leave", "end", "stop"], among: "until", answer: Text("write when the host leaves: `until = \"15 s\"`; without it the host leaves at its next visit") },
     Known { words: &["time", "start", "begin", "enter"], among: "until", answer: Name("at") },
     Known { words: &["ip", "mac", "address", "ipaddress", "addr", "subnet"], among: "trajectory", answer: ADDRESS },
+    Known { words: &["offsetdb", "hysteresisdb", "timetotrigger", "ttt", "offset", "hysteresis", "a3", "a4", "a5", "d1", "t1"], among: "events", answer: Text("the condition is a list of events: write `events = [{ kind = \"a3\", offset_db = 3.0, time_to_trigger = \"100 ms\" }]`") },
     Known { words: &["positionm", "location", "xy"], among: "trajectory", answer: Text("a host's place is a `trajectory` of one point: write `trajectory = { waypoints_m = [[150, 0]] }`, with `radio.measurement.signal = \"positions\"`") },
     Known { words: &["mode", "predictive", "reactive", "fast", "prediction", "anticipated", "anticipation"], among: "trigger", answer: Text("predictive is `trigger = { by = \"source\" }`, and reactive is without a `trigger`") },
     Known { words: &["gap", "interruption", "outage"], among: "until", answer: Text("all handovers have one gap: write `gap` in `[radio]`; for a longer time without a cell write `until` in the visit before") },

@@ -4,8 +4,7 @@ use super::lab::{Lab, Run, Trouble};
 
 /// The host reports the neighbour when it gets near, and goes to it at the report of the other examples.
 pub fn lab(mobility: &str) -> Lab {
-    let conditional =
-        "conditional = { candidates = 2, offset_db = 0.0, hysteresis_db = 0.0, time_to_trigger = \"0 s\" }";
+    let conditional = r#"conditional = { candidates = 2, events = [{ kind = "a3", offset_db = 0.0, time_to_trigger = "0 s" }] }"#;
     Lab {
         measurement: "offset_db = -10.0, time_to_trigger = \"0 ms\"",
         bearer: ", t_poll_retransmit = \"100 ms\"".into(),
@@ -64,4 +63,27 @@ fn a_success_that_is_lost_for_good_costs_time_alone() {
         ],
     );
     run.assert_flawless();
+}
+
+/// A lab whose host goes to a candidate that meets both events.
+fn both(second: &str) -> Lab {
+    let a3 = r#"{ kind = "a3", offset_db = 0.0, time_to_trigger = "0 s" }"#;
+    let conditional = format!("conditional = {{ events = [{a3}, {second}] }}");
+    Lab { mobility: conditional, ..lab("") }
+}
+
+/// Event T1 holds at measurements in its window, and the neighbour has been better before.
+#[test]
+fn a_host_goes_when_both_events_are_met() {
+    let run = both(r#"{ kind = "t1", t1_threshold = "3200 ms", duration = "500 ms" }"#).run();
+    assert_eq!(run.phase("handover-executed"), 200_000);
+    run.assert_flawless();
+}
+
+/// The window is over before the neighbour is better: the host stays at the source, and its packets come from there.
+#[test]
+fn a_host_whose_window_is_over_stays() {
+    let run = both(r#"{ kind = "t1", t1_threshold = "2500 ms", duration = "500 ms" }"#).run();
+    assert_eq!(run.0.phase("handover-executed", 0), None);
+    assert!(run.0.phase("handover-prepared", 0).is_some());
 }

@@ -2,6 +2,7 @@
 
 use super::{Action, Candidates, Identification, Kind, Phase, State, Step, UserEquipment};
 use crate::L2Trigger;
+use crate::cellular::Conditional;
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
@@ -51,6 +52,7 @@ impl UserEquipment {
         if matches!(self.state, State::Searching { .. }) && self.attempt(base_station, now, out) {
             return;
         }
+        let may_attempt = self.may_attempt(base_station, now);
         match &mut self.state {
             State::Idle { retry } => {
                 // Another search before the entry is done would postpone it again, without end.
@@ -58,9 +60,7 @@ impl UserEquipment {
                 let after = self.entry();
                 out.push(Action::Enter { base_station, after });
             }
-            State::Searching { .. }
-                if self.params.attempt_candidate && self.stored.base_stations.contains(&base_station) =>
-            {
+            State::Searching { .. } if may_attempt => {
                 let Candidates { id, .. } = std::mem::take(&mut self.stored);
                 self.note(Phase::HandoverExecuted, out);
                 self.synchronise(base_station, id.max(self.id), now, out);
@@ -74,6 +74,14 @@ impl UserEquipment {
             }
             _ => {}
         }
+    }
+
+    /// A candidate is left from the last cell, and none of its events excludes this time.
+    fn may_attempt(&self, base_station: Addr, now: Time) -> bool {
+        let allows = |conditional: &Conditional| conditional.events.allow(now);
+        self.params.attempt_candidate
+            && self.stored.base_stations.contains(&base_station)
+            && self.params.conditional.as_ref().is_some_and(allows)
     }
 
     /// The time of a step has come.

@@ -221,8 +221,11 @@ fn early_event(table: &str, fields: &Value) -> Option<Vec<Problem>> {
 
 /// A condition to go to a candidate that holds when the candidate is reported.
 fn early_candidates(table: &str, fields: &Value) -> Option<Vec<Problem>> {
-    let (goes, reports) = (margin(fields, "conditional")?, margin(fields, "measurement")?);
-    if goes >= reports || time(fields, "conditional.time_to_trigger")? > Duration::ZERO {
+    let only_event = "conditional.events[0]";
+    let is_only = at(fields, "conditional.events[1]").is_none();
+    // Other events have no offset.
+    let (goes, reports) = (margin(fields, only_event).filter(|_| is_only)?, margin(fields, "measurement")?);
+    if goes >= reports || time(fields, &format!("{only_event}.time_to_trigger"))? > Duration::ZERO {
         return None;
     }
     let message = format!(
@@ -232,10 +235,10 @@ fn early_candidates(table: &str, fields: &Value) -> Option<Vec<Problem>> {
     let more = format!("write more than {reports} dB with its hysteresis");
     let less = format!("write less than {goes} dB with its hysteresis");
     Some(vec![
-        warn("conditional.offset_db", &more),
+        warn("conditional.events[0].offset_db", &more),
         warn("measurement.offset_db", &less),
         warn("measurement.hysteresis_db", &less),
-        warn("conditional.hysteresis_db", &more),
+        warn("conditional.events[0].hysteresis_db", &more),
     ])
 }
 

@@ -107,8 +107,11 @@ const SHORTER: &[(&str, &str)] = &[
     ("redundancy.bicast", "the host has gone on before its copies end"),
     ("bicast", "the host has gone on before its copies end"),
     ("measurement.time_to_trigger", "no handover is reported in time"),
-    ("conditional.time_to_trigger", "no host goes to a candidate in time"),
+    ("conditional.events[0].time_to_trigger", NO_CANDIDATE),
+    ("conditional.events[1].time_to_trigger", NO_CANDIDATE),
 ];
+
+const NO_CANDIDATE: &str = "no host goes to a candidate in time";
 
 /// The warnings, in groups of which the first field that is written counts.
 pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
