@@ -83,7 +83,9 @@ ALLOWED: dict[str, set[str]] = {
     | {"rustix", "thiserror", "vm-memory"},
     # Answers leave as JSON, for both bindings.
     # Captures are other programs': no crate of the simulator is in it.
-    "roamlab-capture": {"etherparse", "flate2", "pcap-parser", "rustc-hash", "ruzstd", "serde", "thiserror"},
+    # ipcrypt-rs is the cipher of anonymous captures.
+    "roamlab-capture": {"etherparse", "flate2", "ipcrypt-rs", "pcap-parser"}
+    | {"rustc-hash", "ruzstd", "serde", "thiserror"},
     "roamlab-analysis": {
         "roamlab-engine",
         "roamlab-packet",
