@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
+from nr_handover import REESTABLISHED, handover
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario
 from roamlab.showing.chart import Chart, chart
 from roamlab.showing.chart_svg import svg
-from roamlab.studies.procedures.cases import BUDGET, Case, scenario
 
 PICTURES = ROOT / "docs/img"
 PAGE = ROOT / "docs/models/nr.md"
@@ -26,7 +26,6 @@ _RARE = {
     "time_to_trigger": "0 ms",
     "report_interval": "10240 ms",
 }
-_LATE = {"offset_db": 15.0, "time_to_trigger": "5120 ms"}
 _CORE = ("amf", "smf", "upf")
 _GNBS = ("ue", "gnb1", "gnb2", *_CORE)
 _DUS = ("ue", "du1", "du2", "cu")
@@ -92,11 +91,7 @@ PROCEDURES: dict[str, tuple[str, dict[str, Any], tuple[str, ...], list[str]]] = 
     ),
     "reestablishment": (
         "Xn",
-        {
-            "mobility.measurement": _LATE,
-            "radio.measurement.slope_db_per_s": 4000.0,
-            "radio.measurement.t310": "240 ms",
-        },
+        REESTABLISHED,
         _GNBS,
         [
             "rrc-reestablishment-request",
@@ -146,13 +141,7 @@ PROCEDURES: dict[str, tuple[str, dict[str, Any], tuple[str, ...], list[str]]] = 
 def _chart(name: str) -> Chart:
     """The chart of the study's network, with the move at 1.5 s."""
     procedure, changes, nodes, _ = PROCEDURES[name]
-    download = scenario(Case(procedure, "CUBIC", BUDGET))
-    data = download.to_dict()
-    data["run"]["duration"] = "2.6 s"
-    del data["record"]
-    data["hosts"][0]["visits"][1]["at"] = "1.5 s"
-    data["flows"][0]["app"] = {"kind": "ftp", "start": "0.2 s"}
-    text = Scenario.from_dict(data, name).set_all(changes).text.replace('"mover"', '"ue"')
+    text = handover(procedure, changes).text.replace('"mover"', '"ue"')
     if nodes == _DUS:
         text = text.replace('"r"', '"cu"').replace("gnb", "du")
     return chart(run(Scenario(text, name)))
@@ -192,11 +181,7 @@ def test_regular_reports_are_counted_and_do_not_lengthen_the_chart() -> None:
 
 def test_messages_from_a_node_to_itself_are_counted() -> None:
     """AMF and SMF may be at the UPF: a line from a node to itself would be a point."""
-    text = scenario(Case("Xn", "CUBIC", BUDGET)).text.replace('amf = "amf", smf = "smf"', "")
-    moved = Scenario(text, "at home").set_all({"run.duration": "2.6 s", "mobility": {"kind": "nr"}})
-    data = moved.to_dict()
-    data["hosts"][0]["visits"][1]["at"] = "1.5 s"
-    made = chart(run(Scenario.from_dict(data, "at home")))
+    made = chart(run(handover("Xn", {"mobility": {"kind": "nr"}})))
     own = [message for message in made.messages if message.source == message.destination]
     assert [message.name for message in own[:2]] == [
         "sbi-update-sm-context-request",
