@@ -115,7 +115,7 @@ class Frames:
 
     @property
     def bearer_gaps(self) -> pl.DataFrame:
-        """One row each time that the receiver of a numbered radio bearer has waited for a packet while it kept later ones."""
+        """One row per wait of a numbered radio bearer's receiver for a packet, while it kept later ones."""
         return self.table("bearer_gaps")
 
     @property
