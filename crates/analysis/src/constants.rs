@@ -5,7 +5,7 @@ use crate::suspects::MOVES;
 use serde_json::{Value, json};
 
 /// The tables and columns that the explorer shows.
-const EXPLORED: [(&str, &[&str]); 8] = [
+const EXPLORED: [(&str, &[&str]); 9] = [
     ("handovers", &["time_ns", "host", "visit", "phase", "node"]),
     ("deliveries", &["time_ns", "flow", "seq", "sent_ns", "fresh", "late_by_pkts", "serial"]),
     (
@@ -30,6 +30,7 @@ const EXPLORED: [(&str, &[&str]); 8] = [
     ("tcp", &["time_ns", "flow", "event", "cwnd", "ssthresh", "rto_ns", "seq", "timeout"]),
     ("drops", &["time_ns", "place", "reason", "flow", "seq", "serial", "forwarded"]),
     ("releases", &["time_ns", "host", "node", "to", "flow", "seq", "serial", "forwarded"]),
+    ("bearer_gaps", &["time_ns", "until_ns", "host", "node", "number", "expired"]),
     (
         "signalling",
         &["message", "host", "source", "destination", "size_bytes", "sent_ns", "arrived_ns", "serial"],

@@ -12,24 +12,27 @@ use std::cmp::Reverse;
 /// Kinds in order of suspicion: events that the scenario forces, then the place that lost most packets, then timers, then the
 /// move. Of each the rank, and whether no setting of the network changes it: a rerun without it shows a cause, and is no
 /// remedy.
-const KINDS: [(&str, usize, bool); 17] = [
+const KINDS: [(&str, usize, bool); 20] = [
     ("link change", 0, true),
     ("link outage", 0, true),
-    ("message lost", 1, true),
-    ("message late", 1, true),
-    ("packet lost", 1, true),
-    ("random loss", 1, true),
-    ("wrong prediction", 2, false),
-    ("buffer too small", 3, false),
-    ("timer too short", 3, false),
-    ("queue full", 3, false),
-    ("early drop", 3, false),
-    ("discard timer", 3, false),
-    ("late path switch", 4, false),
-    ("t-Reordering", 4, false),
-    ("spurious timeout", 4, false),
-    ("long timeout", 5, false),
-    ("handover", 6, true),
+    ("end marker lost", 1, false),
+    ("wrong candidate", 1, false),
+    ("message lost", 2, true),
+    ("message late", 2, true),
+    ("packet lost", 2, true),
+    ("random loss", 2, true),
+    ("wrong prediction", 3, false),
+    ("buffer too small", 4, false),
+    ("timer too short", 4, false),
+    ("queue full", 4, false),
+    ("early drop", 4, false),
+    ("discard timer", 4, false),
+    ("T304 expired", 5, false),
+    ("late path switch", 5, false),
+    ("t-Reordering", 5, false),
+    ("spurious timeout", 5, false),
+    ("long timeout", 6, false),
+    ("handover", 7, true),
 ];
 /// The rank of a queue that lost packets only when the stall had lasted for a while: it filled because of the stall.
 const LATE: usize = KINDS.len();
@@ -152,6 +155,35 @@ fn is_late(found: &Suspect, stall: &Stall) -> bool {
     QUEUES.contains(&found.kind) && found.time_ns > stall.start_ns + stall.round_trip_or_floor()
 }
 
+/// How far a handover has come.
+#[derive(Default)]
+struct Progress {
+    /// When the target had the host's confirmation.
+    confirmed: Option<i64>,
+    /// The host goes to a prepared candidate.
+    executed: bool,
+}
+
+impl Progress {
+    /// A phase is reached for this reason. The suspect that it makes.
+    fn reaches(&mut self, row: Row<'_>, reason: Option<&Row<'_>>) -> Option<&'static str> {
+        match row.name {
+            "handover-executed" => self.executed = true,
+            "handover-confirmed" => (self.confirmed, self.executed) = (Some(row.time_ns), false),
+            "path-switched" if self.confirmed.is_some_and(|at| row.time_ns - at > LATE_SWITCH_NS) => {
+                return Some("late path switch");
+            }
+            "reordering-timed-out" => return Some("end marker lost"),
+            "link-failed" if std::mem::take(&mut self.executed) => return Some("wrong candidate"),
+            "link-failed" if reason.is_some_and(|reason| reason.kind == "timer") => {
+                return Some("T304 expired");
+            }
+            _ => {}
+        }
+        None
+    }
+}
+
 struct Search<'r, 'a> {
     causes: &'r Causes<'a>,
     network: &'r Value,
@@ -177,7 +209,7 @@ impl<'a> Search<'_, 'a> {
             self.walk_absent(&place, near, time)?;
         }
         self.timeouts(record)?;
-        let mut confirmed = None;
+        let mut progress = Progress::default();
         for row in self.causes.within(early..=stall.end_ns) {
             let host = self.causes.messages.get(&row.serial).map_or(row.host, |(_, host)| host);
             if (early..=stall.end_ns).contains(&row.time_ns) && self.ends.contains(&host) {
@@ -191,13 +223,11 @@ impl<'a> Search<'_, 'a> {
                     self.note("t-Reordering", row, &chain);
                     self.walk(row.cause)?;
                 }
-                match row.name {
-                    "handover-confirmed" => confirmed = Some(row.time_ns),
-                    "path-switched" if confirmed.is_some_and(|at| row.time_ns - at > LATE_SWITCH_NS) => {
-                        let chain = self.causes.chain(row.id as i64)?;
-                        self.note("late path switch", row, &chain);
+                if row.kind == "phase" {
+                    let chain = self.causes.chain(row.id as i64)?;
+                    if let Some(kind) = progress.reaches(row, chain.get(1)) {
+                        self.note(kind, row, &chain);
                     }
-                    _ => {}
                 }
             } else if row.kind == "link-outage" && self.meets(row, near) {
                 self.note("link outage", row, &[row]);

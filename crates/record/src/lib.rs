@@ -22,10 +22,10 @@ pub use long_table::{Columns, LongTable};
 pub use memory::{Part, SLACK, bytes_soon};
 pub use piece::{Piece, Slice};
 pub use rows::{
-    Deliveries, Delivery, Drop, Drops, HandoverPhase, Handovers, PacketEvent, PacketEvents, PathChangeRow,
-    PathChanges, Policed, Policing, QueueSample, QueueSamples, Release, Releases, Signal, Signalling,
-    TcpChange, TcpChanges, TcpInfoRow, TcpInfos, Trace, TraceLine, UnitRow, Units, Variables, VariablesRow,
-    Verdict,
+    BearerGap, BearerGaps, Deliveries, Delivery, Drop, Drops, HandoverPhase, Handovers, PacketEvent,
+    PacketEvents, PathChangeRow, PathChanges, Policed, Policing, QueueSample, QueueSamples, Release,
+    Releases, Signal, Signalling, TcpChange, TcpChanges, TcpInfoRow, TcpInfos, Trace, TraceLine, UnitRow,
+    Units, Variables, VariablesRow, Verdict,
 };
 pub use selection::Selection;
 pub use stops::{PacketKind, PacketStep, Stop};

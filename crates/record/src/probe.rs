@@ -5,9 +5,9 @@ use crate::ids::{LinkId, Location, NodeId};
 use crate::long_table::LongTable;
 use crate::memory::Part;
 use crate::rows::{
-    Deliveries, Drop, Drops, HandoverPhase, Handovers, PacketEvent, PacketEvents, PathChanges, Policed,
-    Policing, QueueSample, QueueSamples, Release, Releases, Signal, Signalling, TcpChanges, TcpInfoRow,
-    TcpInfos, Trace, TraceLine, Units, Variables, VariablesRow,
+    BearerGap, BearerGaps, Deliveries, Drop, Drops, HandoverPhase, Handovers, PacketEvent, PacketEvents,
+    PathChanges, Policed, Policing, QueueSample, QueueSamples, Release, Releases, Signal, Signalling,
+    TcpChanges, TcpInfoRow, TcpInfos, Trace, TraceLine, Units, Variables, VariablesRow,
 };
 use crate::schema::TableSchema;
 use crate::selection::Selection;
@@ -110,6 +110,7 @@ record! {
             handovers: Handovers,
             path_changes: PathChanges,
             releases: Releases,
+            bearer_gaps: BearerGaps,
             policing: Policing,
             signalling: Signalling,
             trace: Trace,
@@ -295,6 +296,13 @@ impl Probes {
             forwarded,
             cause,
         });
+    }
+
+    /// A receiver of a numbered radio bearer has waited for a packet.
+    pub fn bearer_gap(&mut self, gap: BearerGap) {
+        if self.wanted.bearer_gaps {
+            self.bearer_gaps.push(gap);
+        }
     }
 
     /// A mark from outside was policed at `node`.

@@ -298,6 +298,26 @@ table! {
 }
 
 table! {
+    /// One row per wait of a numbered radio bearer's receiver for a packet, while it kept later ones.
+    BearerGaps, BearerGap: "bearer_gaps", recorded "", limit "lower the load, or the losses" {
+        /// when the first of the later packets arrived, or the gap before this one ended
+        time_ns: Time,
+        /// when the wait ended
+        until_ns: Time,
+        /// mobile host
+        host: Addr,
+        /// where the receiver is: the host, or a base station
+        node: NodeId,
+        /// number of the packet (COUNT)
+        number: u32,
+        /// true: t-Reordering expired; false: the packet came, or the bearer began again
+        expired: bool,
+        /// row in [causes](#causes) of that expiry; -1: it did not expire
+        cause: CauseId,
+    }
+}
+
+table! {
     /// One row per signalling message. Messages have sizes, wait in queues and can be lost.
     Signalling, Signal: "signalling", recorded "", limit "send beacons and advertisements less often" {
         /// number of the message

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 LARGEST_RTO_NS = 1_000_000_000
 """A bound of a timer that is doubled, as in interactive systems: above RFC 6298's first RTO no wait gets longer."""
 _LONG = "1 min"
+_LONGEST_T304 = "10 s"
+"""The largest value of TS 38.331."""
+_MORE_MARKERS = 2
 _LIMITS = ("limit", "buffer_limit")
 
 
@@ -49,12 +52,15 @@ def removals(suspect: Suspect, stall: Stall, results: Results, scenario: Scenari
         "random loss": _without_random_loss,
         "link change": _without_changes,
         "link outage": _without_outage,
+        "end marker lost": _more_end_markers,
         "wrong prediction": _without_prediction,
+        "wrong candidate": _without_candidates,
         "buffer too small": _larger_buffer,
         "timer too short": _longer_timer,
         "queue full": _longer_queue,
         "early drop": _longer_queue,
         "discard timer": _without_discard,
+        "T304 expired": _longer_t304,
         "late path switch": _faster_switch,
         "t-Reordering": _without_reordering,
         "spurious timeout": _other_timer,
@@ -231,6 +237,38 @@ def _faster_switch(
             data = scenario.to_dict()
             _protocols(data)[number]["path_switch"] = "0 s"
             yield "mobility.path_switch 0 s", data
+
+
+def _more_end_markers(
+    _suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    """Several end markers, of which one is enough; then a wait for them that is over at once."""
+    for number, protocol in enumerate(_protocols(scenario.parameters)):
+        if protocol.get("end_markers"):
+            data, more = scenario.to_dict(), protocol["end_markers"] + _MORE_MARKERS
+            _protocols(data)[number]["end_markers"] = more
+            yield f"mobility.end_markers {more} instead of {protocol['end_markers']}", data
+    yield from _in_mobility(scenario, ("guard",), (), lambda _: "1 ms")
+
+
+def _without_candidates(
+    _suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    """Another candidate where the first fails; then no conditional handover."""
+    for number, protocol in enumerate(_protocols(scenario.parameters)):
+        if protocol.get("attempt_candidate") is False:
+            data = scenario.to_dict()
+            _protocols(data)[number]["attempt_candidate"] = True
+            yield "mobility.attempt_candidate true", data
+        data = scenario.to_dict()
+        if _protocols(data)[number].pop("conditional", None) is not None:
+            yield "no conditional handover", data
+
+
+def _longer_t304(
+    _suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    yield from _in_mobility(scenario, ("t304",), ("timers",), lambda _: _LONGEST_T304)
 
 
 def _written(table: Tables) -> Tables:

@@ -331,6 +331,7 @@ class Column {
     };
     this.lanes = [
       ...(run.hosts.length ? make("hosts", () => [new HostLane(run)]) : []),
+      ...make("bearers", () => bearerLanes(run)),
       ...run.flows
         .filter((flow) => this.shown.has(`flow ${flow}`))
         .flatMap((flow) => make(`flow ${flow}`, () => [new SequenceLane(run, flow), ...tcpLanes(run, flow)])),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 FILE = "explore.html"
 """Its name next to a report."""
-SCRIPTS = ("model.js", "drawing.js", "lanes.js", "signalling.js", "explorer.js")
+SCRIPTS = ("model.js", "drawing.js", "lanes.js", "bearers.js", "signalling.js", "explorer.js")
 SHOWN_FLOWS, SHOWN_QUEUES, HOSTS, NODES = 1, 2, 6, 14
 """Most flows and queues with lanes at first; most hosts and nodes with lines."""
 

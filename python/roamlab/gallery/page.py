@@ -85,6 +85,9 @@ def _section(found: Answer, root: Path) -> str:
     source = (
         "" if asked.source == "today" else f" After the paper [{asked.source}](papers/{asked.source}.md)."
     )
+    table = asked.scenario.parameters.get("mobility") or []
+    kinds = [each["kind"] for each in (table if isinstance(table, list) else [table])]
+    models = ", ".join(f"[{kind}](models/{kind}.md)" for kind in kinds)
     names = list(asked.cases)
     opens = " · ".join(
         f'<a href="play.html#q={asked.name}.{place}">{name}</a>' for place, name in enumerate(names)
@@ -96,7 +99,7 @@ def _section(found: Answer, root: Path) -> str:
 
 ![{asked.question}]({PICTURES}/{asked.name}.svg)
 
-{found.sentence}{source}
+{found.sentence}{source}{f" The protocol and its messages: {models}." if models else ""}
 
 Open in the playground: {opens}
 

@@ -114,6 +114,11 @@ class Frames:
         return self.table("releases")
 
     @property
+    def bearer_gaps(self) -> pl.DataFrame:
+        """One row per wait of a numbered radio bearer's receiver for a packet, while it kept later ones."""
+        return self.table("bearer_gaps")
+
+    @property
     def policing(self) -> pl.DataFrame:
         """One row per policed mark of forwarded packets from outside."""
         return self.table("policing")

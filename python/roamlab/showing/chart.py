@@ -24,6 +24,8 @@ QUIET_NS = 500_000_000
 """Messages belong to a handover while no pause between them is longer than this."""
 
 _BROADCAST = "*"
+_OFTEN = 8
+"""A node that sends a message to another more often than this, each half second or more often, reports regularly."""
 _MOST_ORDERS = 7
 """With more nodes than this aside of the path, their order is by distance only."""
 
@@ -84,6 +86,8 @@ class Chart:
     notes: tuple[Note, ...]
     beside: tuple[Message, ...]
     """Messages about no host in the same span, which are not drawn; `*` is a broadcast's destination."""
+    regular: int
+    """Number of regular reports in the same span, which are not drawn: all but the first and the last of a sender."""
 
     @property
     def title(self) -> str:
@@ -109,6 +113,8 @@ class Chart:
         lines = [f"{seconds(time)}  {who:<{width}}  {what}" for time, _, who, what in rows]
         if not everything:
             lines.append(f"left out: {counted(len(self.beside), 'message')} about no host")
+        if self.regular:
+            lines.append(f"left out: {counted(self.regular, 'regular report')}")
         return "\n".join([self.title, *lines]) + "\n"
 
 
@@ -145,7 +151,7 @@ def chart(results: Results, host: str | None = None, handover: int | None = None
     cells = visited(parameters, host, visit)
     limits = _limits(stays(results, host), visit)
     rows = _signalling(results).filter(pl.col("sent_ns").is_between(*limits))
-    own = rows.filter(pl.col("host") == host)
+    own, regular = _regular(rows.filter(pl.col("host") == host))
     reached = phases.filter((pl.col("visit") == visit) & (pl.col("phase") != "link-down"))
     first, last = _span(own, reached, zero)
     notes = [
@@ -168,6 +174,7 @@ def chart(results: Results, host: str | None = None, handover: int | None = None
         tuple(messages),
         tuple(sorted(notes, key=lambda note: note.time_ns)),
         tuple(_message(row, _BROADCAST) for row in beside.iter_rows(named=True)),
+        regular.filter(pl.col("sent_ns").is_between(first, last)).height,
     )
 
 
@@ -249,6 +256,17 @@ def _signalling(results: Results) -> pl.DataFrame:
     ).unique("serial", keep="first")
     rows = results.signalling.select("id", *text, "size_bytes", "sent_ns", "arrived_ns", "serial")
     return rows.join(losses, on="serial", how="left", maintain_order="left")
+
+
+def _regular(own: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The messages of a host without regular reports, and these. Of a sender's reports the first and the last stay."""
+    same = ("message", "source", "destination")
+    sent = pl.col("sent_ns").cast(pl.Int64)
+    first, last, arrived = sent.min().over(same), sent.max().over(same), pl.col("arrived_ns") >= 0
+    count = pl.len().over(same).cast(pl.Int64)
+    often = (count > _OFTEN) & (last - first <= QUIET_NS * count)
+    inside = often & arrived & (sent > first) & (sent < last)
+    return own.filter(~inside), own.filter(inside)
 
 
 def _span(own: pl.DataFrame, reached: pl.DataFrame, zero: int) -> tuple[int, int]:
@@ -370,7 +388,9 @@ def lifelines(
 ) -> tuple[str, ...]:
     """The nodes that take part, in the order of the path: host, new cell, on to the old cell, then the others.
 
-    The others are placed so that arrows are short, and otherwise by their distance from the new cell.
+    If the old cell sends a message to the new one, or sends the first message of the two, as where a network commands
+    handovers, it stands before the new one. The others are placed so that arrows are short, and otherwise by their
+    distance from the new cell.
     """
     ends = [(message.source, message.destination) for message in messages]
     taking_part = {host, *others, *(node for pair in ends for node in pair)}
@@ -381,6 +401,9 @@ def lifelines(
     while path[-1] in before:
         path.append(before[path[-1]])
     chain = [host, *(path[::-1] if path[-1] == new else [new])]
+    begins = next((source for source, _ in ends if source in cells), new)
+    if begins == old or (old, new) in ends:
+        chain = [host, old, new]
     chain = [node for node in dict.fromkeys(chain) if node in taking_part]
     rest = sorted(taking_part - set(chain), key=lambda node: (distances.get(node, len(distances)), node))
     if len(rest) > _MOST_ORDERS:

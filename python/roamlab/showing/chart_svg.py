@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import quoteattr
 
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 # Distances in px.
 _COLUMN = 172
+"""Least distance of two lifelines; names of messages between them may need more."""
 _LEFT, _TOP = 120, 120
 _FOOT = 62
+_TALL = 1000.0
+"""The nodes of a chart that is taller are named below it too."""
 _PER_MS, _LEAST, _MOST = 8.0, 40.0, 80.0
 _NOTE_LINE = 17.0
 _LETTER, _SMALL_LETTER = 7.6, 6.3
@@ -80,8 +83,6 @@ class _Canvas:
     y: dict[int, float]
     """Height of each instant."""
     parts: list[str] = field(default_factory=list)
-    boxes: list[_Box] = field(default_factory=list)
-    """Area of the labels."""
 
     def add(self, text: str) -> None:
         """Draw."""
@@ -89,33 +90,45 @@ class _Canvas:
 
 
 def svg(made: Chart) -> str:
-    """The chart as an SVG document."""
+    """The chart as an SVG document. Messages from a node to itself are only counted: they take no time on a link."""
+    own = sum(message.source == message.destination for message in made.messages)
+    made = replace(made, messages=tuple(each for each in made.messages if each.source != each.destination))
     instants = _instants(made)
-    canvas = _Canvas(
-        {node: _LEFT + (at + 0.5) * _COLUMN for at, node in enumerate(made.nodes)}, _heights(made, instants)
-    )
+    canvas = _Canvas(_columns(made), _heights(made, instants))
     bottom = max(canvas.y.values()) + 34
     bottom += _NOTE_LINE * max(0, sum(note.time_ns == instants[-1] for note in made.notes) - 1)
     right = 30 + _LETTER * max((len(_words(note)) for note in made.notes), default=0)
-    margin = _LEFT + len(made.nodes) * _COLUMN
-    width, height = max(margin + right, 900.0), bottom + _FOOT
+    margin = max(canvas.x.values()) + _COLUMN / 2
+    foot = bottom + (_NOTE_LINE if bottom > _TALL else 0.0)
+    width, height = max(margin + right, 900.0), foot + _FOOT
     _head(canvas, made)
     _axis(canvas, made, instants, bottom)
     for node in made.nodes:
-        _lifeline(canvas, node, bottom)
+        _lifeline(canvas, node, bottom, named_twice=foot > bottom)
     _notes(canvas, made.notes, margin + 10)
     arrows = [_arrow(canvas, message) for message in made.messages]
-    # Short arrows first: long ones have more places for their label.
-    pairs = sorted(zip(made.messages, arrows, strict=True), key=lambda pair: abs(pair[1].x2 - pair[1].x1))
-    for message, arrow in pairs:
-        _draw_message(canvas, message, arrow, [other for other in arrows if other is not arrow])
-    _foot(canvas, made, bottom)
+    parts = _label_parts(canvas, made.messages, arrows)
+    for message, arrow, part in zip(made.messages, arrows, parts, strict=True):
+        _draw_message(canvas, message, arrow, part)
+    _foot(canvas, made, own, foot)
     body = "\n".join(canvas.parts)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" role="img">\n<title>{escape(made.title)}</title>\n'
         f'<style>{_STYLE}</style>\n<rect width="100%" height="100%" fill="#fff"/>\n{body}\n</svg>\n'
     )
+
+
+def _columns(made: Chart) -> dict[str, float]:
+    """Where each lifeline is. Between neighbours there is room for the names of their messages."""
+    place = {node: at for at, node in enumerate(made.nodes)}
+    gaps = [float(_COLUMN)] * len(made.nodes)
+    for message in made.messages:
+        left, right = sorted((place[message.source], place[message.destination]))
+        if right == left + 1:
+            gaps[left] = max(gaps[left], len(message.name) * _LETTER + 8)
+    starts = accumulate(gaps[:-1], initial=_LEFT + _COLUMN / 2)
+    return dict(zip(made.nodes, starts, strict=True))
 
 
 def _instants(made: Chart) -> list[int]:
@@ -178,10 +191,12 @@ def _axis(canvas: _Canvas, made: Chart, instants: Sequence[int], bottom: float) 
     canvas.add("</g>")
 
 
-def _lifeline(canvas: _Canvas, node: str, bottom: float) -> None:
+def _lifeline(canvas: _Canvas, node: str, bottom: float, *, named_twice: bool) -> None:
     x, wide = canvas.x[node], max(64.0, 9.0 * len(node) + 20)
     canvas.add(f'<g class="lifeline" data-node={quoteattr(node)}>')
     canvas.add(_line(x, _TOP + 10, x, bottom, "#b9c0c8", ' stroke-width="1.5"'))
+    if named_twice:
+        canvas.add(_text(x, bottom + 12, node, "node"))
     canvas.add(
         f'<rect x="{x - wide / 2:.1f}" y="{_TOP - 22}" width="{wide:.1f}" height="30" rx="4" fill="#eef1f4" '
         f'stroke="{_GREY}"/>'
@@ -234,12 +249,12 @@ def _arrow(canvas: _Canvas, message: Message) -> _Arrow:
     return _Arrow(x1, y1, x2, y2)
 
 
-def _draw_message(canvas: _Canvas, message: Message, arrow: _Arrow, others: Sequence[_Arrow]) -> None:
+def _draw_message(canvas: _Canvas, message: Message, arrow: _Arrow, part: float) -> None:
+    """`part`: on which part of the arrow its label is."""
     name, details = message.name, _details(message)
     lost = message.loss is not None
     colour = _LOST if lost else _INK
     dash = ' stroke-dasharray="6 4"' if message.arrived_ns is None else ""
-    part = _label_part(canvas, arrow, others, max(len(name) * _LETTER, len(details) * _SMALL_LETTER))
     x, y = arrow.at(part)
     dx, dy = arrow.direction
     angle = math.degrees(math.atan2(dy, dx) if dx >= 0 else math.atan2(-dy, -dx))
@@ -265,20 +280,40 @@ def _details(message: Message) -> str:
     return f"{size}, {message.loss.reason} at {message.loss.place}"
 
 
-def _label_part(canvas: _Canvas, arrow: _Arrow, others: Sequence[_Arrow], wide: float) -> float:
-    """On which part of the arrow its label covers least of the others."""
-    columns = max(1, round(abs(arrow.x2 - arrow.x1) / _COLUMN))
-    middles = [(at + 0.5) / columns for at in range(columns)]
+def _label_parts(canvas: _Canvas, messages: Sequence[Message], arrows: Sequence[_Arrow]) -> list[float]:
+    """On which part of each arrow its label is: where it covers least of other labels and arrows.
+
+    Short arrows come first, because long ones have more places for their label. Then each label is placed again,
+    long arrows first and then short ones.
+    """
+    wide = [max(len(each.name) * _LETTER, len(_details(each)) * _SMALL_LETTER) for each in messages]
+    order = sorted(range(len(arrows)), key=lambda at: abs(arrows[at].x2 - arrows[at].x1))
+    parts, taken = [0.5] * len(arrows), dict[int, list[_Box]]()
+    for at in (*order, *reversed(order), *order):
+        taken.pop(at, None)
+        boxes = [box for each in taken.values() for box in each]
+        others = [arrow for place, arrow in enumerate(arrows) if place != at]
+        parts[at] = _label_part(canvas, arrows[at], others, boxes, wide[at])
+        taken[at] = _covered(arrows[at], parts[at], wide[at])
+    return parts
+
+
+def _label_part(
+    canvas: _Canvas, arrow: _Arrow, others: Sequence[_Arrow], taken: Sequence[_Box], wide: float
+) -> float:
+    """On which part of the arrow its label covers least of other arrows and labels."""
+    low, high = sorted((arrow.x1, arrow.x2))
+    borders = [low, *(x for x in canvas.x.values() if low < x < high), high]
+    columns = len(borders) - 1
+    middles = [((left + right) / 2 - arrow.x1) / (arrow.x2 - arrow.x1) for left, right in pairwise(borders)]
     shifts = (0.0, -0.1 / columns, 0.1 / columns, -0.2 / columns, 0.2 / columns)
 
     def cost(part: float) -> float:
         boxes = _covered(arrow, part, wide)
-        taken = sum(box.overlap(other) for box in boxes for other in canvas.boxes)
-        return taken + sum(60.0 for box in boxes for other in others if _crosses(other, box))
+        covered = sum(box.overlap(other) for box in boxes for other in taken)
+        return covered + sum(60.0 for box in boxes for other in others if _crosses(other, box))
 
-    part = min((middle + shift for shift in shifts for middle in middles), key=cost)
-    canvas.boxes += _covered(arrow, part, wide)
-    return part
+    return min((middle + shift for shift in shifts for middle in middles), key=cost)
 
 
 def _covered(arrow: _Arrow, part: float, wide: float) -> list[_Box]:
@@ -308,7 +343,8 @@ def _head_of(arrow: _Arrow) -> str:
     )
 
 
-def _foot(canvas: _Canvas, made: Chart, bottom: float) -> None:
+def _foot(canvas: _Canvas, made: Chart, own: int, bottom: float) -> None:
+    """`own`: number of messages from a node to itself."""
     canvas.add(
         _text(
             20,
@@ -318,9 +354,15 @@ def _foot(canvas: _Canvas, made: Chart, bottom: float) -> None:
             "small",
         )
     )
-    left_out = (
-        f"Not drawn: {counted(len(made.beside), 'message')} about no host; `roamlab chart --text --all` lists them."
+    text = "roamlab chart --text"
+    left_out = [
+        f"{counted(len(made.beside), 'message')} about no host; `{text} --all` lists them"
         if made.beside
-        else ""
+        else "",
+        f"{counted(own, 'message')} from a node to itself; `{text}` lists them" if own else "",
+        f"{counted(made.regular, 'regular report')}" if made.regular else "",
+    ]
+    shown = " Not drawn: ".join(["", "; ".join(filter(None, left_out))]) + "." if any(left_out) else ""
+    canvas.add(
+        _text(20, bottom + 44, f"Under a message: its size and how long it took.{shown or ' '}", "small")
     )
-    canvas.add(_text(20, bottom + 44, f"Under a message: its size and how long it took. {left_out}", "small"))

@@ -18,7 +18,7 @@ BASE = rl.load(ROOT / "examples/busy-cell.toml")
         ("flows.download.transport.variant", "bbr2", "`bbr3`", "transports"),
         ("flows.download.transport", {"kind": "http3"}, "`quic`", "transports"),
         ("mobility", {"kind": "pmipv6"}, "`hawaii`", "mobility-protocols"),
-        ("mobility", {"kind": "5G"}, "`nr`", "mobility-protocols"),
+        ("mobility", {"kind": "Slicing"}, "`nr`", "mobility-protocols"),
         ("radio", {"kind": "wifi"}, "`802.11`", "radios-and-media"),
         ("cells.bs2.medium", {"kind": "csma"}, "`shared`", "radios-and-media"),
         ("flows.download.app", {"kind": "http"}, "`web`", "traffic"),

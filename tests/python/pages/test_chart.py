@@ -117,7 +117,7 @@ _STEPS = {
 def test_the_lte_chart_has_the_steps_of_ts_36_300_in_order_and_the_data_between_them() -> None:
     """expect: the figure's order. The end marker has two legs: the second begins while the core's answers travel."""
     made = chart(_results("lte"))
-    assert made.nodes == ("ref", "enb2", "enb1", "mme", "gw")
+    assert made.nodes == ("ref", "enb1", "enb2", "mme", "gw")
     assert all(message.arrived_ns is not None for message in made.messages)
     names = [message.name for message in made.messages]
     steps = [_STEPS[name] for name in names[names.index("measurement-control") :] if name in _STEPS]
@@ -291,9 +291,12 @@ def test_lifelines_follow_the_path_and_keep_arrows_short() -> None:
         "links": [{"between": pair} for pair in (["gw", "server"], ["mme", "gw"], ["new", "old"])],
         "cells": {"new": {"router": "gw"}, "old": {"router": "gw"}},
     }
-    pairs = [("ue", "old"), ("old", "new"), ("new", "mme"), ("mme", "gw"), ("gw", "old")]
+    pairs = [("ue", "old"), ("new", "old"), ("new", "mme"), ("mme", "gw"), ("gw", "old")]
     messages = [_message(*pair) for pair in pairs]
     assert lifelines(parameters, "ue", ("old", "new"), messages) == ("ue", "new", "old", "gw", "mme")
+    # The old cell begins: the order of the figures of 3GPP.
+    messages[1] = _message("old", "new")
+    assert lifelines(parameters, "ue", ("old", "new"), messages) == ("ue", "old", "new", "gw", "mme")
     # A node that no link names is at the end.
     assert lifelines(parameters, "ue", ("old", "new"), [_message("ue", "far")]) == ("ue", "far")
 
@@ -370,7 +373,7 @@ def test_preparation_before_the_break_belongs_to_the_handover() -> None:
     assert (made.messages[-1].arrived_ns, made.messages[-1].loss) == (None, None)
     assert [note.text for note in made.notes] == ["prepared", "link-down", "link-up", "done"]
     assert (made.zero_ns, len(made.beside)) == (1_000 * ms, 1)
-    assert made.nodes == ("u", "b", "a", "s")
+    assert made.nodes == ("u", "a", "b", "s")
     assert "LOST 0.900000000 at r->b: queue-overflow" in made.text()
     assert "under way at the end" in made.text()
     assert "left out: 1 message about no host" in made.text()

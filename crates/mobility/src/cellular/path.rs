@@ -40,6 +40,11 @@ impl Paths {
         true
     }
 
+    /// True if a host's path goes to this base station.
+    pub fn is_at(&self, host: Addr, base_station: Addr) -> bool {
+        self.paths.get(&host).is_some_and(|(at, _)| *at == base_station)
+    }
+
     /// True if a host has a path.
     pub fn has(&self, host: Addr) -> bool {
         self.paths.contains_key(&host)

@@ -7,14 +7,14 @@ use crate::transitions::Role;
 use crate::{Agent, Identification, Via, Wire};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 crate::transitions! {
     Upf, "state of a host": Unknown "unknown", Bound "bound";
     "unknown" | "n4-session-modification-request" | "switch" | "tunnel, n4-session-modification-response" | "bound";
-    "bound" | "n4-session-modification-request" | "switch, newer or the same; end markers if the base station is another one" | "gtpu-end-marker, tunnel, n4-session-modification-response" | "same";
-    "unknown, bound" | "n4-session-modification-request" | "forwarding from a source begins or ends" | "tunnel, no route, n4-session-modification-response" | "same";
+    "bound" | "n4-session-modification-request" | "switch, newer or the same; end markers if the base station is another one" | "gtpu-end-marker, tunnel, no route, n4-session-modification-response" | "same";
+    "unknown, bound" | "n4-session-modification-request" | "forwarding from a source begins or ends, perhaps before the switch" | "tunnel, no route, route to nowhere, n4-session-modification-response" | "same";
     "bound" | "gtpu-end-marker" | "of a source from which packets are forwarded" | "gtpu-end-marker" | "same";
 }
 
@@ -25,12 +25,16 @@ pub struct Upf {
     params: Arc<Params>,
     /// Targets by host and source, for which packets are forwarded.
     relays: BTreeMap<(Addr, Addr), Addr>,
+    /// Hosts and sources from which nothing is forwarded any more, while the path goes there still: what they forward would
+    /// come back to them.
+    ended: BTreeSet<(Addr, Addr)>,
 }
 
 impl Upf {
     /// A function that knows no host.
     pub fn new(params: &Arc<Params>) -> Upf {
-        Upf { paths: Paths::new(params.end_markers), params: Arc::clone(params), relays: BTreeMap::new() }
+        let paths = Paths::new(params.end_markers);
+        Upf { paths, params: Arc::clone(params), relays: BTreeMap::new(), ended: BTreeSet::new() }
     }
 
     /// A session changes; true if it has.
@@ -38,16 +42,30 @@ impl Upf {
         match step {
             Step::Prepare => {}
             Step::Switch { base_station } => {
-                let out = &mut Outbox { out, amf: base_station, by_core: false, dual: false };
-                return self.paths.switch(host, base_station, id, out);
+                let sending = &mut Outbox { out, amf: base_station, by_core: false, dual: false };
+                let changed = self.paths.switch(host, base_station, id, sending);
+                let Upf { paths, ended, .. } = self;
+                ended.retain(|&(of, source)| {
+                    let stays = of != host || paths.is_at(host, source);
+                    out.extend((!stays).then_some(Action::ClearRoute { host, from: Some(source) }));
+                    stays
+                });
+                return changed;
             }
             Step::Forward { source, target } => {
                 self.relays.insert((host, source), target);
+                self.ended.remove(&(host, source));
                 let via = Via::Relay { source, to: target };
                 out.push(Action::SetRoute { host, from: Some(source), via, watch: false });
             }
             Step::EndForwarding { source } => {
-                if self.relays.remove(&(host, source)).is_some() {
+                if self.relays.remove(&(host, source)).is_none() {
+                    return true;
+                }
+                if self.paths.is_at(host, source) {
+                    self.ended.insert((host, source));
+                    out.push(Action::SetRoute { host, from: Some(source), via: Via::Nowhere, watch: false });
+                } else {
                     out.push(Action::ClearRoute { host, from: Some(source) });
                 }
             }

@@ -126,9 +126,9 @@ const ABSENT: &[Absent] = &[
         section: "mobility-protocols",
     },
     Absent {
-        words: &["nr-xn", "5g-nr", "5g", "5gnr", "xn", "n2"],
+        words: &["slices", "slicing", "network-slicing", "carrier-aggregation", "dual-connectivity", "ntn"],
         nearest: "nr",
-        how: "NR over Xn; `procedure = \"n2\"` is over N2. Slices have no substitute",
+        how: "NR with one carrier and without slices; a satellite has a [recorded rate](import.md), or a link with `changes`",
         section: "mobility-protocols",
     },
     Absent {

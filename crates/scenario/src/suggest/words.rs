@@ -164,8 +164,8 @@ const AIR: Answer = Text(
     "there is no physical layer: write what it gives as the `rate` and `delay` of the cell, or a recorded rate (docs/import.md)",
 );
 const A3: Answer = Text(
-    "this is of event A3 of LTE: write it in `[mobility.measurement]`, with `mobility.kind = \"lte-x2\"` and a \
-     `[radio.measurement]`",
+    "this is of event A3 of LTE and 5G: write it in `[mobility.measurement]`, with `mobility.kind = \"lte-x2\"` or \"nr\", \
+     and a `[radio.measurement]`",
 );
 
 #[rustfmt::skip]
@@ -314,10 +314,19 @@ const KNOWN: &[Known] = &[
     Known { words: &["timetotrigger", "ttt", "hysteresis", "hysteresisdb", "hys", "a3offset", "offset", "a3"], among: "path_switch", answer: Text("this is of event A3: write it in `[mobility.measurement]`, as `hysteresis_db`, `offset_db` or `time_to_trigger`") },
     Known { words: &["x2forwarding", "forward", "dataforwarding"], among: "path_switch", answer: Name("forwarding") },
     Known { words: &["measurement", "signal", "rssi", "rssithreshold", "bgscan", "roamingthreshold", "threshold", "trajectory", "positions"], among: "missed_beacons", answer: Text("stations of 802.11 roam by beacons here, not by signal strength: they look for another access point after `missed_beacons` beacons are lost. The nearest is to leave this out, to write in `visits` when the signal would have become too weak, and `overlap` for how long both can be heard; see docs/models/wifi-roaming.md") },
-    Known { words: &["lte", "nr", "5g", "umts", "3gpp", "x2", "4g"], among: "802.11", answer: Text("LTE is a protocol, not a radio: write `mobility.kind = \"lte-x2\"` and `[radio]` with `kind = \"hard\"` and `measurement = {}`") },
+    Known { words: &["lte", "nr", "5g", "umts", "3gpp", "x2", "4g"], among: "802.11", answer: Text("LTE and 5G are protocols, not radios: write `mobility.kind = \"lte-x2\"` or \"nr\", and `[radio]` with `kind = \"hard\"` and `measurement = {}`") },
     Known { words: &["mip", "mipv4", "mobileipv4", "mobileip4", "cmip"], among: "mobile-ip", answer: Name("mobile-ip") },
     Known { words: &["x2", "x2handover", "4g"], among: "lte-x2", answer: Name("lte-x2") },
-    Known { words: &["a3", "eventa3", "a3rsrp", "a3rsrphandoveralgorithm", "a2a4rsrqhandoveralgorithm", "a2a4rsrq", "rsrp"], among: "lte-x2", answer: Text("event A3 is a part of LTE: write `kind = \"lte-x2\"`, and `[mobility.measurement]` for its hysteresis and time to trigger") },
+    Known { words: &["5g", "5gnr", "nrxn", "nrx2", "nr5g", "xn", "xnhandover", "n2", "n2handover", "gnb", "gnodeb", "5gc", "amf", "smf", "upf", "ngap", "xnap", "srsran", "open5gs", "free5gc"], among: "nr", answer: Text("this is of 5G: write `kind = \"nr\"`. Its `procedure` is \"xn\" or \"n2\", its base stations are `[cells]`, and `amf`, `smf` and `upf` name nodes") },
+    Known { words: &["cho", "conditional", "conditionalhandover"], among: "nr", answer: Text("conditional handover is a part of LTE and 5G: write `kind = \"nr\"` and `conditional = {}`") },
+    Known { words: &["daps"], among: "nr", answer: Text("DAPS is a part of 5G: write `kind = \"nr\"` and `daps = true`") },
+    Known { words: &["ltm", "l1l2"], among: "nr", answer: Text("LTM is a part of 5G: write `kind = \"nr\"`, `ltm = {}`, and `central_units` with the routers of the cells") },
+    Known { words: &["cho", "conditionalhandover"], among: "central_units", answer: Name("conditional") },
+    Known { words: &["xn", "n2"], among: "central_units", answer: Text("write `procedure = \"xn\"` or `procedure = \"n2\"`") },
+    Known { words: &["cu", "du", "f1", "split"], among: "central_units", answer: Name("central_units") },
+    Known { words: &["gnb", "gnbs", "gnodeb", "gnodebs"], among: "central_units", answer: Text("base stations are cells: write `[cells.NAME]`, and leave this out") },
+    Known { words: &["slice", "slices", "slicing", "nssai", "snssai", "carriers", "carrieraggregation", "scell", "scells", "ntn"], among: "central_units", answer: Text("slices, carrier aggregation and NTN are absent: leave this out. What a cell sends is its `rate`") },
+    Known { words: &["a3", "eventa3", "a3rsrp", "a3rsrphandoveralgorithm", "a2a4rsrqhandoveralgorithm", "a2a4rsrq", "rsrp"], among: "lte-x2", answer: Text("event A3 is a part of LTE and 5G: write `kind = \"lte-x2\"` or \"nr\", and `[mobility.measurement]` for its hysteresis and time to trigger") },
     Known { words: &["randomwaypoint", "randomwalk", "randomwalk2d", "randomdirection", "randomdirection2d", "gaussmarkov", "manhattan", "constantvelocity", "constantposition", "waypoint", "static", "sumo"], among: "lte-x2", answer: MOVES },
     Known { words: &["wifi", "80211", "80211r", "80211ac", "80211n", "wlan", "wpa"], among: "lte-x2", answer: Text("802.11 is a radio: write `radio.kind = \"802.11\"`. `mobility.kind` is the protocol above it; with all access points at one router `cellular-ip` with `domain.gateway` is the nearest to a switched LAN") },
     Known { words: &["none", "off", "no", "null"], among: "lte-x2", answer: Text("no protocol: leave `[mobility]` out. A host that moves is then not found, and its packets are lost") },

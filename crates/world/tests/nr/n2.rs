@@ -1,6 +1,7 @@
 //! Handover over N2.
 
 use super::lab::{Lab, Run};
+use std::collections::BTreeSet;
 
 fn run(forwarding: &str) -> Run {
     let mobility = format!("procedure = \"n2\"\nforwarding = \"{forwarding}\"");
@@ -55,6 +56,25 @@ fn direct_forwarding_over_n2_goes_over_the_link_of_the_base_stations() {
     run.assert_flawless();
     // Nothing is set up in the user plane function.
     run.assert_messages(0, &[("gtpu-end-marker", "gnb1", 116_024, 119_026)]);
+}
+
+/// The AMF releases the source, and the indirect tunnel ends, before the path is switched: what the source forwards from then
+/// on is lost at the user plane function. It does not return to the source.
+#[test]
+fn a_path_switch_behind_the_release_loses_what_is_forwarded_in_vain() {
+    let mobility = "procedure = \"n2\"\nforwarding = \"indirect\"\npath_switch = \"2 s\"";
+    let run = Lab { xn: false, first_us: 700, duration_ms: 8_000, ..Lab::with(mobility) }.run();
+    // The release timer of 300 ms runs from the notice on.
+    let release = run.message("ng-ue-context-release-command", "amf").0;
+    assert_eq!(release, 411_022);
+    let reasons: BTreeSet<&str> = run.0.lost("udp").map(|loss| &*loss.reason).collect();
+    assert_eq!(reasons, BTreeSet::from(["no-binding"]), "{}", run.chart());
+    let at_upf = run.0.lost("udp").filter(|loss| &*loss.place == "upf").count();
+    assert!(at_upf > 400, "{at_upf}");
+    // Until the path is switched a packet leaves each 2 ms.
+    let lost = run.lost();
+    assert!((820..=860).contains(&lost.len()), "{}", lost.len());
+    assert_eq!(lost.len() as i64, lost[lost.len() - 1] - lost[0] + 1, "one block");
 }
 
 #[test]

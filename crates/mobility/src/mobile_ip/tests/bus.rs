@@ -332,7 +332,9 @@ impl Bus {
                 (delay(at, end), Event::Packet { at: end, from: None, tunnelled: true, packet })
             }
             Via::Air => (delay(at, HOST), Event::AirPacket { base_station: at, packet }),
-            Via::ReorderQueue | Via::Relay { .. } => unreachable!("Mobile IP has one line and no relay"),
+            Via::ReorderQueue | Via::Relay { .. } | Via::Nowhere => {
+                unreachable!("Mobile IP has one line, and no relay that ends")
+            }
             Via::Buffer => {
                 let Some(buffer) = self.buffers.get_mut(&at) else {
                     return self.lost.push((self.now, at, packet.number));

@@ -1,10 +1,11 @@
-//! When an end of a bearer is looked at next, and what its losses are put down to.
+//! When an end of a bearer is looked at next, what its losses are put down to, and for which packet its receiver waits.
 
 use crate::context::Context;
 use crate::event::Event;
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use roamlab_radio::bearer::Receiver;
+use roamlab_record::BearerGap;
 use roamlab_record::cause::{Cause, CauseId, Kind};
 use roamlab_record::ids::{Location, NodeId};
 
@@ -28,13 +29,15 @@ impl Alarm {
     }
 }
 
-/// The rows of the causes that an end's packets are put down to.
+/// The rows of the causes that an end's packets are put down to, and for which packet its receiver waits.
 #[derive(Copy, Clone, Debug)]
 pub struct Causes {
     /// The last loss of a packet of the bearer, before t-Reordering.
     pub gap: CauseId,
     /// The last expiry of t-Reordering.
     pub expiry: CauseId,
+    /// Since when the receiver waits for a packet while it keeps later ones, and the number of that packet.
+    waits: Option<(Time, u32)>,
 }
 
 impl Causes {
@@ -49,9 +52,25 @@ impl Causes {
     ) -> T {
         let before = receiver.expiries();
         let result = reaction(receiver, cx.now);
-        if receiver.expiries() > before {
+        let expired = receiver.expiries() > before;
+        if expired {
             let row = Cause::of(Kind::Reordering, "", self.gap.or(|| moved)).at(Location::Node(node));
             self.expiry = cx.add_cause(row.about(Some(host)));
+        }
+        let missing = (!receiver.is_empty()).then(|| receiver.first_missing());
+        if missing != self.waits.map(|(_, number)| number) {
+            if let Some((since, number)) = self.waits {
+                cx.probes.bearer_gap(BearerGap {
+                    time_ns: since,
+                    until_ns: cx.now,
+                    host,
+                    node,
+                    number,
+                    expired,
+                    cause: if expired { self.expiry } else { CauseId::NONE },
+                });
+            }
+            self.waits = missing.map(|number| (cx.now, number));
         }
         result
     }
@@ -59,6 +78,6 @@ impl Causes {
 
 impl Default for Causes {
     fn default() -> Self {
-        Causes { gap: CauseId::NONE, expiry: CauseId::NONE }
+        Causes { gap: CauseId::NONE, expiry: CauseId::NONE, waits: None }
     }
 }

@@ -240,7 +240,8 @@ impl Network {
         }
         // A host in acknowledged mode repeats what has arrived out of order, unless its discardTimer has expired.
         let sending = self.radio_bearers.host(NodeId(key.host.number() as u32)).map(|end| &end.sending);
-        for arrived in old.receiver.restart() {
+        let place = (node, key.host, self.cells.moved(key.host));
+        for arrived in old.causes.react(&mut old.receiver, place, cx, |receiver, _| receiver.restart()) {
             let number = cx.pool.number(&cx.pool[&arrived.packet]);
             let is_only = number.zip(sending).is_some_and(|(number, sending)| sending.is_only(number));
             ended.push((arrived.packet.take(), values.rlc == RlcMode::Am && !is_only));
@@ -255,6 +256,8 @@ impl Network {
             return Err("re-establishes its bearers, and the node has none".into());
         }
         let repeated = self.repeat_uplink(host, |_| true, cx);
+        let addr = self.nodes[host].addr;
+        let place = (host, addr, self.cells.moved(addr));
         let Some(end) = self.radio_bearers.host(host) else { return Ok(()) };
         let line: Vec<PacketId> =
             std::mem::take(&mut end.line).into_iter().map(|line| line.packet.take()).collect();
@@ -263,7 +266,7 @@ impl Network {
         if restarts {
             end.sending.transmitter.continue_at(0);
             end.restarted = cx.now;
-            let stored = end.receiver.restart();
+            let stored = end.causes.react(&mut end.receiver, place, cx, |receiver, _| receiver.restart());
             self.deliver_in_order(host, stored, cx);
         }
         for packet in repeated {

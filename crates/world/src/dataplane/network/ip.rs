@@ -331,7 +331,12 @@ impl Network {
             Via::Tunnel(end) if end != here.addr => {
                 here.serves.is_some() || here.is_access_router && origin.tunnel.is_some()
             }
-            Via::Tunnel(_) | Via::Relay { .. } | Via::Air | Via::Buffer | Via::ReorderQueue => false,
+            Via::Tunnel(_)
+            | Via::Relay { .. }
+            | Via::Air
+            | Via::Nowhere
+            | Via::Buffer
+            | Via::ReorderQueue => false,
         }
     }
 
@@ -435,6 +440,10 @@ impl Network {
             Via::Neighbour(next) => (here.neighbours.get(&next).copied(), packet),
             Via::Air if here.numbers => return self.send_numbered(node, packet, host, cx),
             Via::Air => return self.send_air(node, packet, cx),
+            Via::Nowhere => {
+                let cause = here.host_routes.cause(host.host, host.slot, via);
+                return cx.lose_by(packet, DropReason::NoBinding, Location::Node(node), cause);
+            }
             Via::Buffer => return self.hold(node, packet, host, cx),
             Via::ReorderQueue => return self.hold_in_reorder_queue(node, packet, host, cx),
             Via::Tunnel(end) => {
