@@ -96,7 +96,16 @@ impl<T> Receiver<T> {
 
     /// A PDU with this COUNT arrives: its header has the sequence number alone.
     pub fn receive_numbered(&mut self, count: u32, sdu: T, now: Time) -> Arrival<T> {
-        self.receive(count & ((1 << self.sn_bits) - 1), sdu, now)
+        self.receive(self.sn(count), sdu, now)
+    }
+
+    /// The COUNT that a PDU with this COUNT is taken for.
+    pub fn taken_for(&self, count: u32) -> Option<u32> {
+        self.count(self.sn(count))
+    }
+
+    fn sn(&self, count: u32) -> u32 {
+        count & ((1 << self.sn_bits) - 1)
     }
 
     /// When t-Reordering expires, if it runs.

@@ -250,6 +250,13 @@ impl Network {
         self.nodes.iter_mut().flat_map(|node| &mut node.agents)
     }
 
+    /// A node with an agent that should have been woken before, if there is one, and when.
+    pub fn overdue_agent(&self, now: Time) -> Option<(NodeId, Time)> {
+        let deadline = |node: NodeId| self.agents(node).iter().filter_map(|agent| agent.deadline).min();
+        let mut all = (0..self.nodes()).map(NodeId).filter_map(|node| Some((node, deadline(node)?)));
+        all.find(|(_, deadline)| *deadline < now)
+    }
+
     /// When the wake-ups of a node's agents are due, the earliest last.
     pub fn wake_ups(&mut self, node: NodeId) -> &mut Vec<Time> {
         &mut self.nodes[node].wake_ups

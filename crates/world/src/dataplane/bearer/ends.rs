@@ -2,6 +2,8 @@
 
 use super::alarm::{Alarm, Causes};
 use super::sending::{Sdu, Sending, State};
+use super::witness::Witness;
+use crate::context::Context;
 use crate::ids::AgentIndex;
 use roamlab_engine::Time;
 use roamlab_mobility::BearerValues;
@@ -40,6 +42,8 @@ pub struct HostEnd {
     pub line: VecDeque<Line>,
     /// Its packets from the network.
     pub receiver: Receiver<Arrived>,
+    /// What this receiver has seen.
+    pub witness: Witness,
     /// When it began again: what was sent before is of the old bearer.
     pub restarted: Time,
     /// When it is looked at next.
@@ -56,6 +60,7 @@ impl HostEnd {
             sending: Sending::new(values),
             line: VecDeque::new(),
             receiver: Receiver::new(0, values.sn_bits, values.t_reordering),
+            witness: Witness::default(),
             restarted: Time::ZERO,
             alarm: Alarm::default(),
             causes: Causes::default(),
@@ -72,6 +77,21 @@ impl HostEnd {
     /// How many packets wait here.
     pub fn packets(&self) -> usize {
         self.waiting().count()
+    }
+
+    /// When the first of its timers expires, or something else is to be looked at. `waits`: since when the first packet waits
+    /// for a link; `has_uplink`: the host has one.
+    pub fn next_deadline(&self, has_uplink: bool, waits: Option<Time>, cx: &Context) -> Option<Time> {
+        let line = self.line.front().and_then(|line| cx.pool.since(&cx.pool[&line.packet]));
+        let oldest = [line, waits].into_iter().flatten().min();
+        let deadlines = [
+            self.receiver.deadline(),
+            self.sending.transmitter.deadline(),
+            self.sending.repair.deadline().filter(|_| has_uplink),
+            self.sending.next_confirmation().filter(|_| !self.line.is_empty()),
+            oldest.zip(self.values.discard_timer).map(|(since, wait)| since + wait),
+        ];
+        deadlines.into_iter().flatten().min()
     }
 }
 
@@ -94,6 +114,8 @@ pub struct StationEnd {
     pub line: VecDeque<Line>,
     /// Packets from the host.
     pub receiver: Receiver<Arrived>,
+    /// What this receiver has seen.
+    pub witness: Witness,
     /// Packets from the host, with their numbers, that came before the numbers were known.
     pub early: VecDeque<(u32, Arrived)>,
     /// The host has these packets: FMC, and later ones.
@@ -128,6 +150,7 @@ impl StationEnd {
             sending: Sending::new(values),
             line: VecDeque::new(),
             receiver: Receiver::new(0, values.sn_bits, values.t_reordering),
+            witness: Witness::default(),
             early: VecDeque::new(),
             skipped: (0, BTreeSet::new()),
             copies_to: (Vec::new(), false),
@@ -146,6 +169,7 @@ impl StationEnd {
         (self.adopted, self.frozen, self.ended) = (true, false, false);
         self.sending.transmitter.continue_at(counts.downlink);
         let new = Receiver::new(counts.uplink, self.values.sn_bits, self.values.t_reordering);
+        self.witness = Witness::default();
         std::mem::replace(&mut self.receiver, new).restart()
     }
 
@@ -190,8 +214,24 @@ impl StationEnd {
     }
 
     /// When a packet that waits for a number is to be looked at: the first one's discardTimer.
-    pub fn line_deadline(&self, since: impl Fn(&Waiting) -> Option<Time>) -> Option<Time> {
+    fn line_deadline(&self, cx: &Context) -> Option<Time> {
         let wait = self.values.discard_timer?;
-        since(&self.line.front()?.packet).map(|since| since + wait)
+        let first = &self.line.front()?.packet;
+        cx.pool.since(&cx.pool[first]).map(|since| since + wait)
+    }
+
+    /// When the first of its timers expires, or something else is to be looked at.
+    pub fn next_deadline(&self, cx: &Context) -> Option<Time> {
+        let stalled =
+            (self.adopted && !self.frozen && !self.line.is_empty()).then(|| self.sending.next_confirmation());
+        let deadlines = [
+            self.receiver.deadline().filter(|_| !self.frozen),
+            self.sending.transmitter.deadline(),
+            self.sending.repair.deadline(),
+            stalled.flatten(),
+            self.line_deadline(cx),
+            self.report_deadline(cx.now),
+        ];
+        deadlines.into_iter().flatten().min()
     }
 }

@@ -381,10 +381,12 @@ impl Network {
             return None;
         }
         let (arrived, expiry) = (Arrived { link, packet: packet.into() }, end.causes.expiry);
+        let problem = end.witness.arrives(&end.receiver, &arrived, &cx.pool);
         let place = (host, addr, self.cells.moved(addr));
         let arrival = end.causes.react(&mut end.receiver, place, cx, |receiver, now| {
             receiver.receive_numbered(number, arrived, now)
         });
+        self.check_numbers((host, addr), problem, cx);
         self.accept(host, arrival, (addr, expiry), cx);
         self.watch_host(host, cx);
         None
@@ -451,10 +453,12 @@ impl Network {
         cx: &mut Context,
     ) {
         let Some(end) = self.radio_bearers.known_station(station, host) else { return };
+        let problem = end.witness.arrives(&end.receiver, &arrived, &cx.pool);
         let (expiry, place) = (end.causes.expiry, (station, host, self.cells.moved(host)));
         let arrival = end.causes.react(&mut end.receiver, place, cx, |receiver, now| {
             receiver.receive_numbered(number, arrived, now)
         });
+        self.check_numbers((station, host), problem, cx);
         self.accept(station, arrival, (host, expiry), cx);
         self.watch_station(station, host, cx);
     }
@@ -481,6 +485,15 @@ impl Network {
         }
     }
 
+    /// The receiver of a bearer at a node may have violated a law.
+    fn check_numbers(&mut self, (node, host): (NodeId, Addr), problem: Option<String>, cx: &Context) {
+        if let Some(problem) = problem {
+            let (host, node) = (&self.nodes[NodeId(host.number() as u32)].name, &self.nodes[node].name);
+            let law = || format!("radio bearer of \"{host}\": {problem}, at \"{node}\"");
+            self.radio_bearers.break_law(law, cx.now);
+        }
+    }
+
     /// A receiver delivers packets, when the present event has been dealt with.
     pub(super) fn deliver_in_order(
         &mut self,
@@ -488,8 +501,13 @@ impl Network {
         arrived: impl IntoIterator<Item = Arrived>,
         cx: &mut Context,
     ) {
-        let mut any = false;
-        for Arrived { link, packet } in arrived {
+        let (mut any, addr) = (false, self.nodes[node].addr);
+        for arrived in arrived {
+            let host = if self.nodes[node].is_host() { addr } else { cx.pool[&arrived.packet].header.src };
+            let witness = self.radio_bearers.witness(node, host);
+            let problem = witness.and_then(|witness| witness.delivers(&arrived, &cx.pool));
+            self.check_numbers((node, host), problem, cx);
+            let Arrived { link, packet } = arrived;
             let packet = packet.take();
             cx.pool.set_number(&packet, None);
             cx.pool.set_since(&packet, None);

@@ -2,7 +2,7 @@
 
 use super::{Done, Network};
 use crate::context::Context;
-use crate::dataplane::bearer::{Sdu, State, StationEnd};
+use crate::dataplane::bearer::{Sdu, State, StationEnd, Witness};
 use crate::ids::HostAtAgent;
 use roamlab_mobility::{BearerValues, RlcMode};
 use roamlab_packet::{Addr, BearerState, Counts, DropReason, Packet, PacketId, PacketPool, Received};
@@ -265,6 +265,9 @@ impl Network {
             end.restarted = cx.now;
             let stored = end.receiver.restart();
             self.deliver_in_order(host, stored, cx);
+            if let Some(end) = self.radio_bearers.host(host) {
+                end.witness = Witness::default();
+            }
         }
         for packet in repeated {
             if reset {

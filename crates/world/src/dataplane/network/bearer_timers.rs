@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::dataplane::bearer::{Line, Sdu, State};
 use crate::event::Event;
 use roamlab_engine::Time;
-use roamlab_packet::{Addr, DropReason, Packet, PacketId, PacketPool, Waiting};
+use roamlab_packet::{Addr, DropReason, Packet, PacketId, PacketPool};
 use roamlab_radio::bearer::Receiver;
 use roamlab_record::cause::{Cause, CauseId, Kind};
 use roamlab_record::ids::{LinkId, Location, NodeId};
@@ -172,43 +172,33 @@ impl Network {
     /// Sets when the end at a base station is looked at next.
     pub(super) fn watch_station(&mut self, station: NodeId, host: Addr, cx: &mut Context) {
         let Some(end) = self.radio_bearers.known_station(station, host) else { return };
-        let sending = &end.sending;
-        let stalled =
-            (end.adopted && !end.frozen && !end.line.is_empty()).then(|| sending.next_confirmation());
-        let since = |packet: &Waiting| cx.pool.since(&cx.pool[packet]);
-        let deadlines = [
-            end.receiver.deadline().filter(|_| !end.frozen),
-            sending.transmitter.deadline(),
-            sending.repair.deadline(),
-            stalled.flatten(),
-            end.line_deadline(since),
-            end.report_deadline(cx.now),
-        ];
-        let due = deadlines.into_iter().flatten().min();
+        let due = end.next_deadline(cx);
         end.alarm.set(due, (station, NodeId(host.number() as u32)), cx);
     }
 
     /// The same at a host.
     pub(super) fn watch_host(&mut self, host: NodeId, cx: &mut Context) {
+        let due = self.host_deadline(host, cx);
+        if let Some(end) = self.radio_bearers.host(host) {
+            end.alarm.set(due, (host, host), cx);
+        }
+    }
+
+    fn host_deadline(&self, host: NodeId, cx: &Context) -> Option<Time> {
+        let waits = self.cells.waiting(host).find_map(|packet| cx.pool.since(&cx.pool[packet]));
         let has_uplink = self.cells.uplink(host).is_some();
-        let Some(end) = self.radio_bearers.host(host) else { return };
-        let sending = &end.sending;
-        let wait = end.values.discard_timer;
-        let oldest = wait.and_then(|wait| {
-            let since = |packet: &Waiting| cx.pool.since(&cx.pool[packet]);
-            let line = end.line.front().and_then(|line| since(&line.packet));
-            let waits = self.cells.waiting(host).find_map(since);
-            [line, waits].into_iter().flatten().min().map(|since| since + wait)
-        });
-        let deadlines = [
-            end.receiver.deadline(),
-            sending.transmitter.deadline(),
-            sending.repair.deadline().filter(|_| has_uplink),
-            sending.next_confirmation().filter(|_| !end.line.is_empty()),
-            oldest,
-        ];
-        let due = deadlines.into_iter().flatten().min();
-        end.alarm.set(due, (host, host), cx);
+        self.radio_bearers.known_host(host)?.next_deadline(has_uplink, waits, cx)
+    }
+
+    /// A timer of a bearer that should have expired, if there is one: its node and host, and when.
+    pub fn overdue_bearer(&self, cx: &Context) -> Option<(NodeId, NodeId, Time)> {
+        let at_stations = self
+            .radio_bearers
+            .all_stations()
+            .map(|(&(host, station), end)| (station, NodeId(host.number() as u32), end.next_deadline(cx)));
+        let at_hosts = self.radio_bearers.all_hosts().map(|&host| (host, host, self.host_deadline(host, cx)));
+        let mut all = at_stations.chain(at_hosts).filter_map(|(node, host, due)| Some((node, host, due?)));
+        all.find(|(.., due)| *due < cx.now)
     }
 }
 
