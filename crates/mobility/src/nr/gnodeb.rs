@@ -79,7 +79,7 @@ crate::transitions! {
     "any" | "ng-path-switch-request-acknowledge" | "to the source" | "xn-ue-context-release" | "same";
     "any" | "ng-path-switch-request-failure" | "the host is present" | "ng-path-switch-request" | "same";
     "serving, conditional, preparing, dual" | "retransmission limit" | "what follows waits" | "start buffering, route to buffer, rrc-no-context" | "same";
-    "serving" | "rrc-reestablishment-request" | "of a present host that it has" | "start buffering, route to buffer, rrc-reestablishment" | "same";
+    "serving" | "rrc-reestablishment-request" | "of a present host that it has" | "start buffering, route to buffer, adopt bearer, rrc-reestablishment" | "same";
     "preparing, executing, conditional, dual" | "rrc-reestablishment-request" | "the same: takes it back" | "xn-handover-cancel, ng-handover-cancel, resume bearer, gtpu-end-marker, forward bearer, start buffering, route to buffer, route to reorder queue, rrc-reestablishment" | "serving";
     "prepared" | "rrc-reestablishment-request" | "of a host that is expected" | "rrc-reestablishment" | "same";
     "none" | "rrc-reestablishment-request" | "of a present host that another base station has" | "xn-retrieve-ue-context-request" | "retrieving";
@@ -201,6 +201,11 @@ impl Host {
             self.numbers_by = None;
             env.out.push(cellular::Action::AdoptBearer { host: env.host, counts });
         }
+    }
+
+    /// The numbers of the bearer begin again here.
+    fn begin_again(&self, env: &mut Environment<'_>) {
+        env.out.push(cellular::Action::AdoptBearer { host: env.host, counts: Counts::default() });
     }
 
     /// The source has given away the numbers of the host's bearer, and what it had.

@@ -383,9 +383,9 @@ impl Network {
             self.expect_bearer(self.cells.base_station(cell), host);
         }
         waiting.queued.iter().chain(&waiting.since).for_each(|packet| cx.note_move(packet, row));
-        waiting.queued.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
+        self.send_waiting(host, waiting.queued, cx);
         self.send_overtaking(host, waiting.overtaking, cx);
-        waiting.since.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
+        self.send_waiting(host, waiting.since, cx);
         self.watch_host(host, cx);
         if !stays {
             self.cells.notices().push(PendingNotice::Entered(host, row));

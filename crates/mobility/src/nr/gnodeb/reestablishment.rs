@@ -27,6 +27,9 @@ impl GNodeB {
                 let restarts = known.has_discarded(env);
                 known.context.abandon(env);
                 known.restart(restarts, env);
+                if !env.rules.continues {
+                    known.begin_again(env);
+                }
                 known.resuming = Some(Resuming { id, reconfigured: false });
             }
             true

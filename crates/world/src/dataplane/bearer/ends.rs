@@ -46,6 +46,8 @@ pub struct HostEnd {
     pub witness: Witness,
     /// When it began again: what was sent before is of the old bearer.
     pub restarted: Time,
+    /// It has no connection: it sends nothing, and hears nothing.
+    pub suspended: bool,
     /// When it is looked at next.
     pub alarm: Alarm,
     /// Cause of its losses.
@@ -62,6 +64,7 @@ impl HostEnd {
             receiver: Receiver::new(0, values.sn_bits, values.t_reordering),
             witness: Witness::default(),
             restarted: Time::ZERO,
+            suspended: false,
             alarm: Alarm::default(),
             causes: Causes::default(),
         }
@@ -108,6 +111,8 @@ pub struct StationEnd {
     pub frozen: bool,
     /// It was ended, and the host has not come since.
     pub ended: bool,
+    /// When it was ended last: what was sent before is of the old bearer.
+    pub restarted: Time,
     /// Its packets to the host.
     pub sending: Sending,
     /// Packets to the host that wait for a number.
@@ -147,6 +152,7 @@ impl StationEnd {
             adopted: false,
             frozen: false,
             ended: false,
+            restarted: Time::ZERO,
             sending: Sending::new(values),
             line: VecDeque::new(),
             receiver: Receiver::new(0, values.sn_bits, values.t_reordering),

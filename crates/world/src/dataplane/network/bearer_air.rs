@@ -229,7 +229,8 @@ impl Network {
         if cx.pool.since(&cx.pool[&packet]).is_none() {
             cx.pool.set_since(&packet, Some(cx.now));
         }
-        let Some(link) = uplink else {
+        let suspended = self.radio_bearers.host(host).is_some_and(|end| end.suspended);
+        let Some(link) = uplink.filter(|_| !suspended) else {
             self.cells.wait(host, packet, cx);
             return self.watch_host(host, cx);
         };
@@ -367,6 +368,13 @@ impl Network {
         let Some(number) = cx.pool.number(&cx.pool[&packet]) else { return Some(packet) };
         let (from, delay) = (self.links[link].from, self.links.delay(link));
         let addr = self.nodes[host].addr;
+        let of_old = self.radio_bearers.known_station(from, addr).is_some_and(|end| started < end.restarted);
+        if of_old || self.radio_bearers.host(host).is_some_and(|end| end.suspended) {
+            let packet = self.repair(link, packet, started, cx)?;
+            let cause = self.cells.moved(addr);
+            cx.lose_by(packet, DropReason::BearerEnded, Location::Node(host), cause);
+            return None;
+        }
         self.note_lost_numbers(cx);
         self.settle_station(from, addr, cx);
         if let Some(end) = self.radio_bearers.known_station(from, addr) {

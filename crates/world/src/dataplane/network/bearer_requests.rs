@@ -5,11 +5,11 @@ use crate::context::Context;
 use crate::dataplane::bearer::{Sdu, State, StationEnd, Witness};
 use crate::ids::HostAtAgent;
 use roamlab_mobility::{BearerValues, RlcMode};
-use roamlab_packet::{Addr, BearerState, Counts, DropReason, Packet, PacketId, PacketPool, Received};
+use roamlab_packet::{Addr, BearerState, Counts, DropReason, Packet, PacketId, PacketPool, Received, Waiting};
 use roamlab_radio::bearer::Kept;
 use roamlab_record::cause::{Cause, CauseId, Kind};
 use roamlab_record::ids::{LinkId, Location, NodeId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 impl Network {
     /// The values of the bearer that a request is about.
@@ -40,7 +40,11 @@ impl Network {
     }
 
     /// The end at a base station gives no numbers and delivers nothing from the host, or does so again.
+    /// At a host: the bearer is suspended, or resumed.
     pub fn freeze_bearer(&mut self, node: NodeId, key: HostAtAgent, frozen: bool, cx: &mut Context) -> Done {
+        if self.nodes[node].is_host() {
+            return self.suspend_bearer(node, frozen, cx);
+        }
         let values = self.asked_bearer(node, key)?;
         self.settle_station(node, key.host, cx);
         let end = self.radio_bearers.station(node, key.host, (key.slot, values));
@@ -226,6 +230,7 @@ impl Network {
         let handed_over = end.handed_over.max(copied);
         let mut new = StationEnd::new(key.slot, values);
         (new.handed_over, new.alarm, new.ended, new.unit) = (handed_over, end.alarm, true, end.unit);
+        new.restarted = cx.now;
         let mut old = std::mem::replace(end, new);
         let line = old.line.into_iter().map(|line| (line.packet.take(), !line.copied.is_empty()));
         let mut ended: Vec<(PacketId, bool)> = line.collect();
@@ -258,6 +263,7 @@ impl Network {
         let Some(end) = self.radio_bearers.host(host) else { return Ok(()) };
         let line: Vec<PacketId> =
             std::mem::take(&mut end.line).into_iter().map(|line| line.packet.take()).collect();
+        end.suspended = false;
         let restarts = reset || !end.sending.repairs();
         let mut first = Vec::new();
         if restarts {
@@ -284,6 +290,36 @@ impl Network {
         self.cells.wait_first(host, first);
         self.watch_host(host, cx);
         Ok(())
+    }
+
+    /// A host's bearer is suspended: it has no connection. Or it is resumed, and what has waited leaves.
+    fn suspend_bearer(&mut self, host: NodeId, suspended: bool, cx: &mut Context) -> Done {
+        let Some(end) = self.radio_bearers.host(host) else {
+            return Err("suspends its bearers, and the node has none".into());
+        };
+        end.suspended = suspended;
+        if !suspended && self.cells.uplink(host).is_some() {
+            let waiting = self.cells.take_waiting(host, |packet| !packet.is_signal(), &cx.pool);
+            waiting.into_iter().for_each(|packet| self.send_uplink(host, packet, cx));
+        }
+        Ok(())
+    }
+
+    /// Packets that have waited for a link leave. Those of a suspended bearer wait on.
+    pub(super) fn send_waiting(
+        &mut self,
+        host: NodeId,
+        packets: impl IntoIterator<Item = Waiting>,
+        cx: &mut Context,
+    ) {
+        let suspended = self.radio_bearers.host(host).is_some_and(|end| end.suspended);
+        for packet in packets.into_iter().map(Waiting::take) {
+            if suspended && !cx.pool[&packet].is_signal() {
+                self.cells.wait_on(host, vec![packet], VecDeque::new());
+            } else {
+                self.send_uplink(host, packet, cx);
+            }
+        }
     }
 
     /// A host's own packets go to another one of its cells from now on.

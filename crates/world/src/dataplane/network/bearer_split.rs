@@ -222,6 +222,7 @@ impl Network {
         }
         let mut first = self.repeat_uplink(host, |kept: &Kept<Sdu>| !kept.confirmed, cx);
         let Some(end) = self.radio_bearers.host(host) else { return Ok(()) };
+        end.suspended = false;
         first.extend(std::mem::take(&mut end.line).into_iter().map(|line| line.packet.take()));
         self.cells.wait_first(host, first);
         self.watch_host(host, cx);
