@@ -157,6 +157,17 @@ impl<T> Receiver<T> {
         self.given_up.contains(&count)
     }
 
+    /// The packets that it no longer waits for and that have not come.
+    pub fn given_up(&self) -> impl Iterator<Item = u32> {
+        self.given_up.iter().copied()
+    }
+
+    /// It continues where another receiver has been, which had given up these packets.
+    pub fn inherit(&mut self, given_up: impl IntoIterator<Item = u32>) {
+        let deliv = self.deliv;
+        self.given_up.extend(given_up.into_iter().filter(|count| *count < deliv));
+    }
+
     /// How often t-Reordering has expired.
     pub fn expiries(&self) -> u64 {
         self.expiries

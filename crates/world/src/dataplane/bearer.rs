@@ -18,7 +18,7 @@ mod sending;
 mod witness;
 
 pub use alarm::{Alarm, Causes};
-pub use ends::{Arrived, HostEnd, Line, StationEnd};
+pub use ends::{Arrived, Deadline, HostEnd, Line, StationEnd};
 pub use sending::{Copy, Sdu, Sending, State};
 pub use witness::Witness;
 
@@ -95,14 +95,21 @@ impl RadioBearers {
         }
     }
 
+    /// The packets of a host that the source of a handover no longer waited for.
+    pub fn given_up_by_source(&self, host: Addr) -> Vec<u32> {
+        let (first, last) = ((host, NodeId(0)), (host, NodeId(u32::MAX)));
+        let frozen = self.stations.range(first..=last).filter(|(_, end)| end.frozen);
+        frozen.flat_map(|(_, end)| end.receiver.given_up()).collect()
+    }
+
     /// The ends at base stations, with their hosts.
     pub fn all_stations(&self) -> impl Iterator<Item = (&(Addr, NodeId), &StationEnd)> {
         self.stations.iter()
     }
 
-    /// The hosts that have one.
-    pub fn all_hosts(&self) -> impl Iterator<Item = &NodeId> {
-        self.hosts.keys()
+    /// The ends at hosts.
+    pub fn all_hosts(&self) -> impl Iterator<Item = (&NodeId, &HostEnd)> {
+        self.hosts.iter()
     }
 
     /// The end at a host, to be looked at.

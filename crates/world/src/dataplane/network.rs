@@ -370,6 +370,7 @@ impl Network {
                 }
             }
         }
+        self.watch_host(host, cx);
         Some(self.cells.note_change(host, "link-down", Some(cell), cx))
     }
 

@@ -369,9 +369,9 @@ impl World {
         if let Some((node, due)) = network.overdue_agent(cx.now) {
             return Err(self.violation(format!("a timer at \"{}\" should have expired at {due}", name(node))));
         }
-        let Some((node, host, due)) = network.overdue_bearer(cx) else { return Ok(()) };
+        let Some((node, host, (due, timer))) = network.overdue_bearer(cx) else { return Ok(()) };
         Err(self.violation(format!(
-            "a timer of the radio bearer of \"{}\" at \"{}\" should have expired at {due}",
+            "{timer} of the radio bearer of \"{}\" at \"{}\" should have expired at {due}",
             name(host),
             name(node)
         )))

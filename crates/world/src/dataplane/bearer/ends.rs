@@ -22,6 +22,14 @@ pub struct Arrived {
     pub packet: Waiting,
 }
 
+/// A time at which an end is to be looked at, and for what.
+pub type Deadline = (Time, &'static str);
+
+fn first<const N: usize>(deadlines: [(&'static str, Option<Time>); N]) -> Option<Deadline> {
+    let pending = deadlines.into_iter().filter_map(|(name, due)| Some((due?, name)));
+    pending.min_by_key(|(due, _)| *due)
+}
+
 /// A packet that waits for a number.
 #[derive(Clone, Debug)]
 pub struct Line {
@@ -84,17 +92,17 @@ impl HostEnd {
 
     /// When the first of its timers expires, or something else is to be looked at. `waits`: since when the first packet waits
     /// for a link; `has_uplink`: the host has one.
-    pub fn next_deadline(&self, has_uplink: bool, waits: Option<Time>, cx: &Context) -> Option<Time> {
+    pub fn next_deadline(&self, has_uplink: bool, waits: Option<Time>, cx: &Context) -> Option<Deadline> {
         let line = self.line.front().and_then(|line| cx.pool.since(&cx.pool[&line.packet]));
         let oldest = [line, waits].into_iter().flatten().min();
-        let deadlines = [
-            self.receiver.deadline(),
-            self.sending.transmitter.deadline(),
-            self.sending.repair.deadline().filter(|_| has_uplink),
-            self.sending.next_confirmation().filter(|_| !self.line.is_empty()),
-            oldest.zip(self.values.discard_timer).map(|(since, wait)| since + wait),
-        ];
-        deadlines.into_iter().flatten().min()
+        let of_waiting = oldest.zip(self.values.discard_timer).map(|(since, wait)| since + wait);
+        first([
+            ("t-Reordering", self.receiver.deadline()),
+            ("discardTimer", self.sending.transmitter.deadline()),
+            ("a timer of RLC", self.sending.repair.deadline().filter(|_| has_uplink)),
+            ("a confirmation", self.sending.next_confirmation().filter(|_| !self.line.is_empty())),
+            ("discardTimer of what waits", of_waiting),
+        ])
     }
 }
 
@@ -227,17 +235,16 @@ impl StationEnd {
     }
 
     /// When the first of its timers expires, or something else is to be looked at.
-    pub fn next_deadline(&self, cx: &Context) -> Option<Time> {
+    pub fn next_deadline(&self, cx: &Context) -> Option<Deadline> {
         let stalled =
             (self.adopted && !self.frozen && !self.line.is_empty()).then(|| self.sending.next_confirmation());
-        let deadlines = [
-            self.receiver.deadline().filter(|_| !self.frozen),
-            self.sending.transmitter.deadline(),
-            self.sending.repair.deadline(),
-            stalled.flatten(),
-            self.line_deadline(cx),
-            self.report_deadline(cx.now),
-        ];
-        deadlines.into_iter().flatten().min()
+        first([
+            ("t-Reordering", self.receiver.deadline().filter(|_| !self.frozen)),
+            ("discardTimer", self.sending.transmitter.deadline()),
+            ("a timer of RLC", self.sending.repair.deadline()),
+            ("a confirmation", stalled.flatten()),
+            ("discardTimer of what waits", self.line_deadline(cx)),
+            ("a report", self.report_deadline(cx.now)),
+        ])
     }
 }

@@ -158,10 +158,6 @@ impl Sending {
         }
     }
 
-    /// True if no copy is kept of a packet that is in flight or at the receiver.
-    pub fn is_only(&self, number: u32) -> bool {
-        self.only.contains(&number)
-    }
 
     /// Takes the confirmations in that have arrived. `heard`: one that was sent then about a packet on this link is heard.
     /// Copies that RLC was to send again, and that are confirmed, are returned.

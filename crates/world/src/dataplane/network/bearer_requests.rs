@@ -2,7 +2,7 @@
 
 use super::{Done, Network};
 use crate::context::Context;
-use crate::dataplane::bearer::{Sdu, State, StationEnd, Witness};
+use crate::dataplane::bearer::{Arrived, Sdu, State, StationEnd, Witness};
 use crate::ids::HostAtAgent;
 use roamlab_mobility::{BearerValues, RlcMode};
 use roamlab_packet::{Addr, BearerState, Counts, DropReason, Packet, PacketId, PacketPool, Received, Waiting};
@@ -28,8 +28,14 @@ impl Network {
         let cause = cx.current_cause();
         let replaced = end.adopt(counts);
         let early = std::mem::take(&mut end.early);
+        let given_up = self.radio_bearers.given_up_by_source(key.host);
+        if let Some(end) = self.radio_bearers.known_station(node, key.host) {
+            end.receiver.inherit(given_up);
+        }
         for arrived in replaced {
-            cx.lose_by(arrived.packet.take(), stored_reason(values), Location::Node(node), cause);
+            let repeated = self.is_repeated(key.host, &arrived, cx);
+            let reason = if repeated { DropReason::CopyReleased } else { DropReason::BearerEnded };
+            cx.lose_by(arrived.packet.take(), reason, Location::Node(node), cause);
         }
         for each in early {
             self.take_up(node, key.host, each, cx);
@@ -243,15 +249,23 @@ impl Network {
                 _ => {}
             }
         }
-        // A host in acknowledged mode repeats what has arrived out of order, unless its discardTimer has expired.
-        let sending = self.radio_bearers.host(NodeId(key.host.number() as u32)).map(|end| &end.sending);
-        for arrived in old.receiver.restart() {
-            let number = cx.pool.number(&cx.pool[&arrived.packet]);
-            let is_only = number.zip(sending).is_some_and(|(number, sending)| sending.is_only(number));
-            ended.push((arrived.packet.take(), values.rlc == RlcMode::Am && !is_only));
+        let early = old.early.into_iter().map(|(_, arrived)| arrived);
+        for arrived in old.receiver.restart().into_iter().chain(early) {
+            let repeated = self.is_repeated(key.host, &arrived, cx);
+            ended.push((arrived.packet.take(), repeated));
         }
-        ended.extend(old.early.into_iter().map(|(_, arrived)| (arrived.packet.take(), false)));
         ended
+    }
+
+    /// True if a host has a packet still that has arrived out of order, and sends it again at its next base station: in
+    /// acknowledged mode, unless an earlier one was given up.
+    fn is_repeated(&self, host: Addr, arrived: &Arrived, cx: &Context) -> bool {
+        let host = NodeId(host.number() as u32);
+        let number = |packet: &Waiting| cx.pool.number(&cx.pool[packet]);
+        let wanted = number(&arrived.packet);
+        let waits = || self.cells.waiting(host).any(|packet| number(packet) == wanted);
+        let end = self.radio_bearers.known_host(host).filter(|end| end.sending.repairs());
+        wanted.zip(end).is_some_and(|(number, end)| end.sending.transmitter.repeats(number) || waits())
     }
 
     /// A host's bearer continues in the cell that it enters next, or begins again (`reset`).
@@ -416,9 +430,4 @@ fn in_order(
         }
     }
     all.into_values().chain(others).collect()
-}
-
-/// Why packets that a receiver has stored are dropped.
-fn stored_reason(values: BearerValues) -> DropReason {
-    if values.rlc == RlcMode::Am { DropReason::CopyReleased } else { DropReason::BearerEnded }
 }

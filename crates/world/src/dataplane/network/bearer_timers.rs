@@ -2,7 +2,7 @@
 
 use super::Network;
 use crate::context::Context;
-use crate::dataplane::bearer::{Line, Sdu, State};
+use crate::dataplane::bearer::{Deadline, Line, Sdu, State};
 use crate::event::Event;
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, Packet, PacketId, PacketPool};
@@ -172,33 +172,38 @@ impl Network {
     /// Sets when the end at a base station is looked at next.
     pub(super) fn watch_station(&mut self, station: NodeId, host: Addr, cx: &mut Context) {
         let Some(end) = self.radio_bearers.known_station(station, host) else { return };
-        let due = end.next_deadline(cx);
+        let due = end.next_deadline(cx).map(|(due, _)| due);
         end.alarm.set(due, (station, NodeId(host.number() as u32)), cx);
     }
 
     /// The same at a host.
     pub(super) fn watch_host(&mut self, host: NodeId, cx: &mut Context) {
-        let due = self.host_deadline(host, cx);
+        let due = self.host_deadline(host, cx).map(|(due, _)| due);
         if let Some(end) = self.radio_bearers.host(host) {
             end.alarm.set(due, (host, host), cx);
         }
     }
 
-    fn host_deadline(&self, host: NodeId, cx: &Context) -> Option<Time> {
+    fn host_deadline(&self, host: NodeId, cx: &Context) -> Option<Deadline> {
         let waits = self.cells.waiting(host).find_map(|packet| cx.pool.since(&cx.pool[packet]));
         let has_uplink = self.cells.uplink(host).is_some();
         self.radio_bearers.known_host(host)?.next_deadline(has_uplink, waits, cx)
     }
 
     /// A timer of a bearer that should have expired, if there is one: its node and host, and when.
-    pub fn overdue_bearer(&self, cx: &Context) -> Option<(NodeId, NodeId, Time)> {
-        let at_stations = self
+    pub fn overdue_bearer(&self, cx: &Context) -> Option<(NodeId, NodeId, Deadline)> {
+        let at_stations = self.radio_bearers.all_stations().map(|(&(host, station), end)| {
+            (station, NodeId(host.number() as u32), end.next_deadline(cx), end.alarm)
+        });
+        let at_hosts = self
             .radio_bearers
-            .all_stations()
-            .map(|(&(host, station), end)| (station, NodeId(host.number() as u32), end.next_deadline(cx)));
-        let at_hosts = self.radio_bearers.all_hosts().map(|&host| (host, host, self.host_deadline(host, cx)));
-        let mut all = at_stations.chain(at_hosts).filter_map(|(node, host, due)| Some((node, host, due?)));
-        all.find(|(.., due)| *due < cx.now)
+            .all_hosts()
+            .map(|(&host, end)| (host, host, self.host_deadline(host, cx), end.alarm));
+        let mut overdue = at_stations.chain(at_hosts).filter_map(|(node, host, deadline, alarm)| {
+            let (due, timer) = deadline.filter(|(due, _)| alarm.misses(*due, cx.now))?;
+            Some((node, host, (due, timer)))
+        });
+        overdue.next()
     }
 }
 
