@@ -112,6 +112,11 @@ impl RadioBearers {
         self.hosts.iter()
     }
 
+    /// The end at a base station, to be looked at.
+    pub fn look_at(&self, station: NodeId, host: Addr) -> Option<&StationEnd> {
+        self.stations.get(&(host, station))
+    }
+
     /// The end at a host, to be looked at.
     pub fn known_host(&self, host: NodeId) -> Option<&HostEnd> {
         self.hosts.get(&host)

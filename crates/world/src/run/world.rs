@@ -369,6 +369,13 @@ impl World {
         if let Some((node, due)) = network.overdue_agent(cx.now) {
             return Err(self.violation(format!("a timer at \"{}\" should have expired at {due}", name(node))));
         }
+        if let Some((node, host, number)) = network.dead_number(cx) {
+            return Err(self.violation(format!(
+                "packets for \"{}\" wait at \"{}\" until number {number} is confirmed, and nothing confirms it",
+                name(host),
+                name(node)
+            )));
+        }
         let Some((node, host, (due, timer))) = network.overdue_bearer(cx) else { return Ok(()) };
         Err(self.violation(format!(
             "{timer} of the radio bearer of \"{}\" at \"{}\" should have expired at {due}",

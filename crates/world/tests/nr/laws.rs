@@ -159,8 +159,10 @@ impl Laws {
         let count = |name: &str| record.phases.iter().filter(|noted| &*noted.phase == name).count();
         let asked = record.signals.iter().any(|signal| &*signal.message == "ng-ue-context-release-request");
         let drops = self.params.forwarding == Forwarding::Indirect && count("handover-cancelled") > 0;
+        // A target may forget the host before its source gives up.
+        let forgets = self.params.timers.joining.is_some();
         let recovers = self.params.ltm.as_ref().is_none_or(|ltm| ltm.repeat_recovery);
-        count("service-restored") == 1 && count("fully-configured") == 0 && !asked && !drops && recovers
+        count("service-restored") == 1 && count("fully-configured") == 0 && !asked && !drops && !forgets && recovers
     }
 
     /// Each packet that a base station has forwarded has one end.

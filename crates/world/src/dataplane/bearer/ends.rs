@@ -222,6 +222,16 @@ impl StationEnd {
         (self.reports && !waits).then(|| self.sending.last_confirmation().unwrap_or(now))
     }
 
+    /// The first packet without a confirmation, if others wait for that and nothing can bring it.
+    pub fn dead_number(&self, cx: &Context) -> Option<u32> {
+        let waits = self.adopted && !self.frozen && !self.line.is_empty() && !self.may_number();
+        let is_under_way = |(_, sdu): (u32, &Sdu)| matches!(sdu.state, State::OnLink(_) | State::Below(_));
+        let dead = waits
+            && self.next_deadline(cx).is_none()
+            && !self.sending.transmitter.kept().any(is_under_way);
+        dead.then(|| self.sending.transmitter.first_unconfirmed())
+    }
+
     /// True if something is left for the host: it waits for a number, or is to be sent again.
     pub fn has_for_host(&self) -> bool {
         !self.line.is_empty() || self.sending.waiting().next().is_some()

@@ -158,6 +158,22 @@ impl Sending {
         }
     }
 
+    /// True if no copy is kept of a packet that is elsewhere still.
+    pub fn is_only(&self, number: u32) -> bool {
+        self.only.contains(&number)
+    }
+
+    /// The host has these packets, also those that are kept no more.
+    pub fn forget_abandoned(&mut self, received: impl Fn(u32) -> bool) {
+        self.only.retain(|number| !received(*number));
+    }
+
+    /// (Central unit) keeps a packet no more that a distributed unit may still send: its discardTimer has expired.
+    pub fn abandon(&mut self, number: u32) {
+        if self.transmitter.forget(number).is_some() {
+            self.only.insert(number);
+        }
+    }
 
     /// Takes the confirmations in that have arrived. `heard`: one that was sent then about a packet on this link is heard.
     /// Copies that RLC was to send again, and that are confirmed, are returned.

@@ -161,6 +161,8 @@ impl Network {
         for number in kept {
             lost.extend(end.sending.skip(number).map(|packet| packet.take()));
         }
+        let known_too = |number: u32| number < known.0 || known.1.contains(&number);
+        end.sending.forget_abandoned(known_too);
         if let Some(cell) = self.nodes[node].serves {
             lost.extend(self.links.take_matching(self.cells.air(cell), false, &is_known, cx));
         }
@@ -211,13 +213,15 @@ impl Network {
         Some(collected)
     }
 
-    /// Other base stations have got copies of all packets with a lower number.
-    pub(super) fn numbers_copied(&mut self, node: NodeId, host: Addr) -> u32 {
-        if self.nodes[node].central.is_some() {
-            return u32::MAX;
-        }
-        let end = self.radio_bearers.known_station(node, host);
-        end.and_then(|end| end.copied.values().copied().max()).unwrap_or(0)
+    /// True if a packet to a host is also at another base station. A central unit has all packets of its distributed units,
+    /// except those that it has given up.
+    pub(super) fn is_elsewhere(&self, node: NodeId, host: Addr, number: u32) -> bool {
+        let central = self.nodes[node].central.and_then(|central| self.nodes.at(central));
+        let end = self.radio_bearers.look_at(central.unwrap_or(node), host);
+        end.is_some_and(|end| match central {
+            Some(_) => !end.sending.is_only(number),
+            None => end.is_copied(number),
+        })
     }
 
     /// The end of a bearer at a base station is over: all that waits there, with whether another one has it too.
@@ -229,11 +233,10 @@ impl Network {
     ) -> Vec<(PacketId, bool)> {
         let Some(values) = self.bearer_values(node, key) else { return Vec::new() };
         self.note_lost_numbers(cx);
-        let Some(end) = self.radio_bearers.known_station(node, key.host) else { return Vec::new() };
         let is_unit = self.nodes[node].central.is_some();
-        // A central unit has all packets of its distributed units.
-        let copied = if is_unit { u32::MAX } else { end.copied.values().copied().max().unwrap_or(0) };
-        let handed_over = end.handed_over.max(copied);
+        let Some(end) = self.radio_bearers.known_station(node, key.host) else { return Vec::new() };
+        let copied = end.copied.values().copied().max().unwrap_or(0);
+        let handed_over = end.handed_over.max(if is_unit { u32::MAX } else { copied });
         let mut new = StationEnd::new(key.slot, values);
         (new.handed_over, new.alarm, new.ended, new.unit) = (handed_over, end.alarm, true, end.unit);
         new.restarted = cx.now;
@@ -242,7 +245,11 @@ impl Network {
         let mut ended: Vec<(PacketId, bool)> = line.collect();
         for (number, Kept { sdu, .. }) in old.sending.transmitter.take_all() {
             match sdu {
-                Sdu { state: State::Lost(packet), .. } => ended.push((packet.take(), number < copied)),
+                Sdu { state: State::Lost(packet), .. } => {
+                    let is_elsewhere =
+                        if is_unit { self.is_elsewhere(node, key.host, number) } else { number < copied };
+                    ended.push((packet.take(), is_elsewhere));
+                }
                 Sdu { state: State::Below(_), snapshot: Some(snapshot) } if number >= handed_over => {
                     ended.push((cx.pool.restore(snapshot), false));
                 }

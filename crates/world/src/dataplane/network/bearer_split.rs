@@ -206,7 +206,7 @@ impl Network {
         let cause = self.cells.moved(host);
         let Some(end) = self.radio_bearers.known_station(node, host) else { return };
         for number in end.sending.transmitter.on_deadline(cx.now) {
-            end.sending.transmitter.forget(number);
+            end.sending.abandon(number);
         }
         let wait = end.values.discard_timer;
         let lost = expired_line(&mut end.line, |since| wait.is_some_and(|wait| since + wait <= cx.now), cx);

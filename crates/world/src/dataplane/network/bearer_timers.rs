@@ -190,6 +190,14 @@ impl Network {
         self.radio_bearers.known_host(host)?.next_deadline(has_uplink, waits, cx)
     }
 
+    /// A packet of a bearer to a host that is never confirmed, though others wait for that: its number, and node and host.
+    pub fn dead_number(&self, cx: &Context) -> Option<(NodeId, NodeId, u32)> {
+        let mut all = self.radio_bearers.all_stations();
+        all.find_map(|(&(host, station), end)| {
+            Some((station, NodeId(host.number() as u32), end.dead_number(cx)?))
+        })
+    }
+
     /// A timer of a bearer that should have expired, if there is one: its node and host, and when.
     pub fn overdue_bearer(&self, cx: &Context) -> Option<(NodeId, NodeId, Deadline)> {
         let at_stations = self.radio_bearers.all_stations().map(|(&(host, station), end)| {
