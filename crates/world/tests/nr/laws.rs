@@ -96,7 +96,10 @@ impl Laws {
         for delivery in record.delivered(flow) {
             ends.entry(delivery.seq).or_default().push(format!("delivered at {}", ms(delivery.time)));
         }
-        for loss in record.lost(flow) {
+        // A host may give up a packet that it would have repeated: then its last end is that of the copy.
+        let repeats = self.confirms() && self.values.discard_timer.is_some();
+        let copies = record.losses.iter().filter(|loss| repeats && &*loss.flow == flow);
+        for loss in record.lost(flow).chain(copies) {
             let end = format!("{} at {} in {}", loss.reason, ms(loss.time), loss.place);
             ends.entry(loss.seq).or_default().push(end);
         }

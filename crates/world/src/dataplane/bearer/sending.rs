@@ -66,6 +66,8 @@ pub struct Sending {
     /// Packets in flight, or at the receiver, of which no copy is kept, because their discardTimers have expired.
     only: BTreeSet<u32>,
     confirmations: VecDeque<Confirmation>,
+    /// Packets that have arrived, of which no STATUS was heard: the next one has them too.
+    unheard: BTreeSet<u32>,
     /// (Distributed unit) numbers that are confirmed or given up, and not reported yet.
     pub done: Option<BTreeSet<u32>>,
 }
@@ -86,6 +88,7 @@ impl Sending {
             limit_reported: false,
             only: BTreeSet::new(),
             confirmations: VecDeque::new(),
+            unheard: BTreeSet::new(),
             done: None,
         }
     }
@@ -163,6 +166,11 @@ impl Sending {
         self.only.contains(&number)
     }
 
+    /// It takes the place of another one: of some packets in flight no copy is kept.
+    pub fn succeed(&mut self, old: &mut Sending) {
+        self.only = std::mem::take(&mut old.only);
+    }
+
     /// The host has these packets, also those that are kept no more.
     pub fn forget_abandoned(&mut self, received: impl Fn(u32) -> bool) {
         self.only.retain(|number| !received(*number));
@@ -183,18 +191,26 @@ impl Sending {
             && arrival <= now
         {
             self.confirmations.pop_front();
+            self.unheard.insert(number);
             if heard(link, sent) {
-                if let Some(sdu) = self.transmitter.get_mut(number)
-                    && let State::Lost(copy) = std::mem::replace(&mut sdu.state, State::Received)
-                {
-                    released.push(copy.take());
+                for number in std::mem::take(&mut self.unheard) {
+                    released.extend(self.confirm(number));
                 }
-                self.transmitter.confirm(number);
-                self.repair.forget(number);
-                self.note_done(number);
             }
         }
         released
+    }
+
+    /// A packet is confirmed. A copy that RLC was to send again is returned.
+    fn confirm(&mut self, number: u32) -> Option<PacketId> {
+        let state = self.transmitter.get_mut(number).map(|sdu| std::mem::replace(&mut sdu.state, State::Received));
+        self.transmitter.confirm(number);
+        self.repair.forget(number);
+        self.note_done(number);
+        match state {
+            Some(State::Lost(copy)) => Some(copy.take()),
+            _ => None,
+        }
     }
 
     /// Its central unit need not keep this packet any more.
@@ -227,6 +243,7 @@ impl Sending {
     fn restart_repair(&mut self) {
         self.repair.restart();
         self.confirmations.clear();
+        self.unheard.clear();
         self.limit_reported = false;
     }
 
