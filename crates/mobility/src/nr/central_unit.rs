@@ -118,6 +118,8 @@ pub struct CentralUnit {
 struct Link {
     /// The distributed unit that has the host.
     unit: Addr,
+    /// That one has not answered yet whether it has a context.
+    asked: bool,
     /// The one that gets its packets.
     through: Addr,
     /// Those that have a context of it; until when the answer is awaited.
@@ -150,7 +152,14 @@ enum Switch {
 
 impl Link {
     fn new(unit: Addr) -> Link {
-        Link { unit, through: unit, contexts: BTreeMap::new(), switch: Switch::None, cell: None }
+        Link {
+            unit,
+            asked: false,
+            through: unit,
+            contexts: BTreeMap::new(),
+            switch: Switch::None,
+            cell: None,
+        }
     }
 
     /// The distributed units to which the host can be ordered.
@@ -261,6 +270,11 @@ impl CentralUnit {
                 self.switched(host, unit, (id, received), out);
                 return;
             }
+            Kind::ReconfigurationComplete { .. } if self.is_elsewhere(host, unit) => {
+                let rrc = Box::new(Kind::NoContext);
+                self.send(unit, (host, id), Kind::DownlinkRrcTransfer { rrc }, out);
+                return;
+            }
             Kind::LtmComplete => return,
             Kind::MeasurementReport { target } if self.gnodeb.has(host) => {
                 let central = self.central_of(target);
@@ -299,11 +313,11 @@ impl CentralUnit {
         let others: Vec<Addr> = link.contexts.keys().copied().filter(|other| *other != unit).collect();
         *link = Link::new(unit);
         link.contexts.insert(unit, None);
+        link.asked = true;
         for other in others {
             self.send(other, (host, id), Kind::UnitReleaseCommand, out);
         }
         self.send(unit, (host, id), Kind::UnitSetupRequest { purpose: Purpose::Serve }, out);
-        out.push(Action::ServeThrough { host, unit });
     }
 
     /// A message between base stations about a host that is expected.

@@ -111,7 +111,8 @@ impl Draw {
 
     /// The protocol, and how its hosts change cells.
     fn kind_and_radio(&self, protocol: Protocol) -> (String, String) {
-        let event = "measurement = { hysteresis_db = 0.0, time_to_trigger = \"0 ms\", filter_coefficient = 0 }";
+        let event =
+            "measurement = { hysteresis_db = 0.0, time_to_trigger = \"0 ms\", filter_coefficient = 0 }";
         let measured = "kind = \"hard\"\nmeasurement = { period = \"10 ms\" }";
         // A packet that finds no room before the air gets no number.
         let nr = format!(

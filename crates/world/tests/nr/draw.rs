@@ -39,6 +39,12 @@ pub struct Draw {
     pub troubles: Vec<Trouble>,
 }
 
+/// Nothing recovers a message that is lost more often than its transport repeats it.
+fn is_final(message: &str) -> bool {
+    let starts = ["ng-path-switch", "ng-handover-notify", "sbi-", "n4-", "rrc-resume", "f1"];
+    starts.iter().any(|start| message.starts_with(start))
+}
+
 /// The number of a draw: its parts have their own dice, so that a change of one changes no other.
 #[derive(Copy, Clone, Debug)]
 struct DiceOf(u64);
@@ -72,7 +78,9 @@ impl Draw {
         let absent: &[&str] = match self.procedure {
             "units" | "ltm" => &["ng-handover"],
             procedure if procedure.starts_with("n2") => &["xn-", "f1", "mac-", "l1-", "rrc-ltm", "rrc-cond"],
-            "daps" | "xn" | "xn without forwarding" => &["ng-handover", "f1", "mac-", "l1-", "rrc-ltm", "rrc-cond"],
+            "daps" | "xn" | "xn without forwarding" => {
+                &["ng-handover", "f1", "mac-", "l1-", "rrc-ltm", "rrc-cond"]
+            }
             _ => &["ng-handover", "f1", "mac-", "l1-", "rrc-ltm"],
         };
         let is_absent = |name: &&str| absent.iter().any(|start| name.starts_with(start));
@@ -84,7 +92,10 @@ impl Draw {
             let late = |ms| Trouble { delay_ms: Some(ms), ..lost.clone() };
             match dice.below(6) {
                 0 | 1 => troubles.push(lost),
-                2 => troubles.extend((first..first + 11).map(|number| Trouble::lost(message, number))),
+                2 if !is_final(message) => {
+                    troubles.extend((first..first + 11).map(|number| Trouble::lost(message, number)));
+                }
+                2 => troubles.push(lost),
                 3 => troubles.push(late(1 + dice.below(40))),
                 4 => troubles.push(late(1 + dice.below(1_500))),
                 _ => troubles.push(lost.copied(dice.below(300))),
@@ -155,8 +166,14 @@ impl Draw {
         let mut fields = vec![format!("sn_bits = {}", dice.one_of(&[12, 18]))];
         let mut field = |name: &str, value: &str| fields.push(format!("{name} = {value}"));
         field("rlc", if um { "\"um\"" } else { "\"am\"" });
-        field("t_reordering", dice.one_of::<&str>(&["\"50 ms\"", "\"100 ms\"", "\"220 ms\"", "\"500 ms\"", "\"0 ms\""]));
-        field("discard_timer", dice.one_of::<&str>(&["\"infinity\"", "\"infinity\"", "\"300 ms\"", "\"1500 ms\"", "\"50 ms\""]));
+        field(
+            "t_reordering",
+            dice.one_of::<&str>(&["\"50 ms\"", "\"100 ms\"", "\"220 ms\"", "\"500 ms\"", "\"0 ms\""]),
+        );
+        field(
+            "discard_timer",
+            dice.one_of::<&str>(&["\"infinity\"", "\"infinity\"", "\"300 ms\"", "\"1500 ms\"", "\"50 ms\""]),
+        );
         if dice.below(4) == 0 {
             field("queue_packets", dice.one_of::<&str>(&["\"5 pkt\"", "\"40 pkt\""]));
         }
@@ -213,7 +230,8 @@ impl Draw {
         );
         if !self.has_units() && self.procedure != "daps" && dice.below(3) == 0 {
             let from = dice.one_of(&["command", "acknowledge"]);
-            let _ = write!(text, "command_delay = \"{} ms\"\nforward_from = \"{from}\"\n", 1 + dice.below(60));
+            let _ =
+                write!(text, "command_delay = \"{} ms\"\nforward_from = \"{from}\"\n", 1 + dice.below(60));
         }
         let offset = *dice.one_of(&[-2.0, 0.0, 3.0]);
         let early = self.procedure.starts_with("conditional") || self.procedure == "ltm";
@@ -236,7 +254,8 @@ impl Draw {
         if !self.has_units() {
             return;
         }
-        let units: Vec<String> = (1..=self.cells.div_ceil(2)).map(|number| format!("\"r{number}\"")).collect();
+        let units: Vec<String> =
+            (1..=self.cells.div_ceil(2)).map(|number| format!("\"r{number}\"")).collect();
         let _ = writeln!(text, "central_units = [{}]", units.join(", "));
         if self.procedure == "ltm" {
             let _ = writeln!(
@@ -277,8 +296,7 @@ impl Draw {
             .iter()
             .map(|(cell, at)| format!("{{ cell = \"{}\", at = \"{at} ms\" }}", self.cell(*cell).0))
             .collect();
-        let _ =
-            write!(text, "[[hosts]]\nname = \"ue\"\nhome = \"upf\"\nvisits = [{}]\n", visits.join(", "));
+        let _ = write!(text, "[[hosts]]\nname = \"ue\"\nhome = \"upf\"\nvisits = [{}]\n", visits.join(", "));
         at + SETTLES
     }
 

@@ -41,7 +41,8 @@ const SILENCE: u64 = 150 * MS;
 impl Laws {
     /// The laws of a scenario. `None`: its mobility is not that of NR.
     pub fn of(text: &str) -> Laws {
-        let scenario = Scenario::parse(text, "laws.toml").unwrap_or_else(|problem| panic!("{problem}\n{text}"));
+        let scenario =
+            Scenario::parse(text, "laws.toml").unwrap_or_else(|problem| panic!("{problem}\n{text}"));
         let specs: Vec<MobilitySpec> =
             scenario.mobility.iter().flat_map(|all| all.iter()).map(|(_, spec)| spec.clone()).collect();
         let [MobilitySpec::Nr(params)] = &specs[..] else { panic!("not a scenario of NR") };
@@ -119,8 +120,11 @@ impl Laws {
     /// Datagrams come in order, unless the guard has ended a wait.
     fn order(&self, record: &Record, flow: &str, broken: &mut Vec<String>) {
         let excused = record.phase("reordering-timed-out", 0).is_some();
-        let late: Vec<u64> =
-            record.delivered(flow).filter(|delivery| delivery.late_by > 0).map(|delivery| delivery.seq).collect();
+        let late: Vec<u64> = record
+            .delivered(flow)
+            .filter(|delivery| delivery.late_by > 0)
+            .map(|delivery| delivery.seq)
+            .collect();
         if !late.is_empty() && !excused {
             broken.push(format!("{flow}: datagrams {} are overtaken", few(&late)));
         }
@@ -132,11 +136,13 @@ impl Laws {
         let connected = record.phase("service-restored", 0).unwrap_or(u64::MAX);
         let lasts = self.lasts(record);
         for loss in record.losses.iter().filter(|loss| loss.loses_data() && &*loss.flow != "signalling") {
-            let sent = self.datagrams.get(&*loss.flow).map(|(start, step)| start + (loss.seq as f64 * step) as u64);
+            let sent =
+                self.datagrams.get(&*loss.flow).map(|(start, step)| start + (loss.seq as f64 * step) as u64);
             let right = match &*loss.reason {
-                "discard-timer" => self.values.discard_timer.is_some_and(|wait| {
-                    sent.is_none_or(|sent| loss.time + 1_000 >= sent + wait.as_nanos())
-                }),
+                "discard-timer" => self
+                    .values
+                    .discard_timer
+                    .is_some_and(|wait| sent.is_none_or(|sent| loss.time + 1_000 >= sent + wait.as_nanos())),
                 "buffer-overflow" => {
                     self.params.buffer_limit.0 < SMALL || self.params.bearer.queue_packets.0 < SMALL
                 }
@@ -165,7 +171,12 @@ impl Laws {
         // A target may forget the host before its source gives up.
         let forgets = self.params.timers.joining.is_some();
         let recovers = self.params.ltm.as_ref().is_none_or(|ltm| ltm.repeat_recovery);
-        count("service-restored") == 1 && count("fully-configured") == 0 && !asked && !drops && !forgets && recovers
+        count("service-restored") == 1
+            && count("fully-configured") == 0
+            && !asked
+            && !drops
+            && !forgets
+            && recovers
     }
 
     /// Each packet that a base station has forwarded has one end.
@@ -184,7 +195,8 @@ impl Laws {
                 *count += 1;
             }
         }
-        let wrong: Vec<u64> = ends.iter().filter(|(_, count)| **count != 1).map(|(serial, _)| *serial).collect();
+        let wrong: Vec<u64> =
+            ends.iter().filter(|(_, count)| **count != 1).map(|(serial, _)| *serial).collect();
         if !wrong.is_empty() {
             broken.push(format!("of {} forwarded packets {} have not one end", sent.len(), few(&wrong)));
         }
@@ -220,7 +232,8 @@ impl Laws {
                 broken.push(format!("T304 of {} does not end", ms(noted.time)));
             }
         }
-        let requests = record.signals.iter().filter(|signal| &*signal.message == "rrc-reestablishment-request");
+        let requests =
+            record.signals.iter().filter(|signal| &*signal.message == "rrc-reestablishment-request");
         for request in requests {
             let (from, until) = (request.sent, request.sent + timers.t301.as_nanos());
             let answers = ["rrc-reestablishment", "rrc-fallback-setup", "rrc-no-context"];
@@ -243,8 +256,15 @@ impl Laws {
         if self.params.conditional.is_none() || !late {
             return;
         }
-        let leads = ["xn-handover-success", "xn-ue-context-release", "xn-u-address-indication", "gtpu-end-marker",
-            "xn-handover-cancel", "xn-handover-request", "ng-ue-context-release-command"];
+        let leads = [
+            "xn-handover-success",
+            "xn-ue-context-release",
+            "xn-u-address-indication",
+            "gtpu-end-marker",
+            "xn-handover-cancel",
+            "xn-handover-request",
+            "ng-ue-context-release-command",
+        ];
         for release in record.releases.iter().filter(|release| !release.to.is_empty()) {
             let led = record.signals.iter().any(|signal| {
                 leads.contains(&&*signal.message)
@@ -285,7 +305,11 @@ impl Laws {
                 let phases = record.phases.iter().map(|noted| noted.time);
                 let expiries = record.expiries.iter().map(|expiry| expiry.time);
                 if !phases.chain(expiries).any(|time| span.contains(&time)) {
-                    broken.push(format!("{flow}: nothing explains the silence from {} to {}", ms(from), ms(until)));
+                    broken.push(format!(
+                        "{flow}: nothing explains the silence from {} to {}",
+                        ms(from),
+                        ms(until)
+                    ));
                 }
             }
         }

@@ -187,9 +187,13 @@ impl StationEnd {
         std::mem::replace(&mut self.receiver, new).restart()
     }
 
-    /// True if a packet without a number may get the next one.
-    pub fn may_number(&self) -> bool {
-        self.adopted && !self.frozen && !(self.sending.repairs() && self.sending.transmitter.is_stalled())
+    /// True if a packet without a number may get the next one. `central`: it is at a central unit.
+    pub fn may_number(&self, central: bool) -> bool {
+        let has_way = !central || self.unit.is_some();
+        self.adopted
+            && !self.frozen
+            && has_way
+            && !(self.sending.repairs() && self.sending.transmitter.is_stalled())
     }
 
     /// True if the host has reported that it has the packet with this number.
@@ -224,11 +228,10 @@ impl StationEnd {
 
     /// The first packet without a confirmation, if others wait for that and nothing can bring it.
     pub fn dead_number(&self, cx: &Context) -> Option<u32> {
-        let waits = self.adopted && !self.frozen && !self.line.is_empty() && !self.may_number();
+        let waits = self.adopted && !self.frozen && !self.line.is_empty() && !self.may_number(false);
         let is_under_way = |(_, sdu): (u32, &Sdu)| matches!(sdu.state, State::OnLink(_) | State::Below(_));
-        let dead = waits
-            && self.next_deadline(cx).is_none()
-            && !self.sending.transmitter.kept().any(is_under_way);
+        let dead =
+            waits && self.next_deadline(cx).is_none() && !self.sending.transmitter.kept().any(is_under_way);
         dead.then(|| self.sending.transmitter.first_unconfirmed())
     }
 

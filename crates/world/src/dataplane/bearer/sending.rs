@@ -203,7 +203,8 @@ impl Sending {
 
     /// A packet is confirmed. A copy that RLC was to send again is returned.
     fn confirm(&mut self, number: u32) -> Option<PacketId> {
-        let state = self.transmitter.get_mut(number).map(|sdu| std::mem::replace(&mut sdu.state, State::Received));
+        let state =
+            self.transmitter.get_mut(number).map(|sdu| std::mem::replace(&mut sdu.state, State::Received));
         self.transmitter.confirm(number);
         self.repair.forget(number);
         self.note_done(number);

@@ -42,7 +42,7 @@ impl Network {
         if cx.pool.since(&cx.pool[&packet]).is_none() {
             cx.pool.set_since(&packet, Some(cx.now));
         }
-        let number = cx.pool.number(&cx.pool[&packet]);
+        let (number, central) = (cx.pool.number(&cx.pool[&packet]), self.nodes[node].is_central);
         let end = self.radio_bearers.station(node, key.host, (key.slot, values));
         match number {
             Some(number) if end.is_skipped(number) => {
@@ -50,7 +50,9 @@ impl Network {
                 self.lose_skipped(node, packet, (key.host, cause), cx);
             }
             Some(number) => self.put_on_air(node, packet, (key.host, number, &[]), cx),
-            None if end.line.is_empty() && end.may_number() => self.number_down(node, packet, (key, &[]), cx),
+            None if end.line.is_empty() && end.may_number(central) => {
+                self.number_down(node, packet, (key, &[]), cx)
+            }
             None => {
                 let copied = self.copy_fresh(node, &packet, (key, Vec::new()), cx);
                 let Some(end) = self.radio_bearers.known_station(node, key.host) else { return };
@@ -207,8 +209,9 @@ impl Network {
 
     /// Packets that wait for a number get one, as long as they may.
     pub(super) fn number_line(&mut self, node: NodeId, host: Addr, cx: &mut Context) {
+        let central = self.nodes[node].is_central;
         while let Some(end) = self.radio_bearers.known_station(node, host)
-            && end.may_number()
+            && end.may_number(central)
             && let Some(Line { packet, copied }) = end.line.pop_front()
         {
             let key = HostAtAgent { host, slot: end.slot };

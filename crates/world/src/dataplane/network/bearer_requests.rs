@@ -5,7 +5,9 @@ use crate::context::Context;
 use crate::dataplane::bearer::{Arrived, Sdu, State, StationEnd, Witness};
 use crate::ids::HostAtAgent;
 use roamlab_mobility::{BearerValues, RlcMode};
-use roamlab_packet::{Addr, BearerState, Counts, DropReason, Packet, PacketId, PacketPool, Received, Waiting};
+use roamlab_packet::{
+    Addr, BearerState, Counts, DropReason, Packet, PacketId, PacketPool, Received, Waiting,
+};
 use roamlab_radio::bearer::Kept;
 use roamlab_record::cause::{Cause, CauseId, Kind};
 use roamlab_record::ids::{LinkId, Location, NodeId};
