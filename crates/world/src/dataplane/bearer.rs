@@ -98,8 +98,8 @@ impl RadioBearers {
     /// The packets of a host that the source of a handover no longer waited for.
     pub fn given_up_by_source(&self, host: Addr) -> Vec<u32> {
         let (first, last) = ((host, NodeId(0)), (host, NodeId(u32::MAX)));
-        let frozen = self.stations.range(first..=last).filter(|(_, end)| end.frozen);
-        frozen.flat_map(|(_, end)| end.receiver.given_up()).collect()
+        let left = self.stations.range(first..=last).filter(|(_, end)| end.frozen || end.ended);
+        left.flat_map(|(_, end)| end.receiver.given_up().chain(end.given_up.iter().copied())).collect()
     }
 
     /// The ends at base stations, with their hosts.

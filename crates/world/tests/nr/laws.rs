@@ -98,7 +98,8 @@ impl Laws {
             ends.entry(delivery.seq).or_default().push(format!("delivered at {}", ms(delivery.time)));
         }
         // A host may give up a packet that it would have repeated: then its last end is that of the copy.
-        let repeats = self.confirms() && self.values.discard_timer.is_some();
+        let begins_again = record.phase("fully-configured", 0).is_some();
+        let repeats = self.confirms() && (self.values.discard_timer.is_some() || begins_again);
         let copies = record.losses.iter().filter(|loss| repeats && &*loss.flow == flow);
         for loss in record.lost(flow).chain(copies) {
             let end = format!("{} at {} in {}", loss.reason, ms(loss.time), loss.place);
@@ -119,7 +120,8 @@ impl Laws {
 
     /// Datagrams come in order, unless the guard has ended a wait.
     fn order(&self, record: &Record, flow: &str, broken: &mut Vec<String>) {
-        let excused = record.phase("reordering-timed-out", 0).is_some();
+        // Behind a new connection come packets that an old base station has forwarded for the last one.
+        let excused = record.phase("reordering-timed-out", 0).is_some() || !self.lasts(record);
         let late: Vec<u64> = record
             .delivered(flow)
             .filter(|delivery| delivery.late_by > 0)
@@ -146,6 +148,8 @@ impl Laws {
                 "buffer-overflow" => {
                     self.params.buffer_limit.0 < SMALL || self.params.bearer.queue_packets.0 < SMALL
                 }
+                // What waits behind a discarded packet is not repeated.
+                "bearer-ended" if self.values.discard_timer.is_some() => true,
                 "late" => record.expiries.iter().any(|expiry| expiry.time <= loss.time),
                 _ => loss.time < connected || !self.confirms() || !self.forwards() || !lasts,
             };
@@ -291,7 +295,8 @@ impl Laws {
 
     /// A silence of the user plane has an explanation: a phase of a handover, or t-Reordering.
     fn silences(&self, record: &Record, broken: &mut Vec<String>) {
-        if self.lossy {
+        // Datagrams may wait behind a stream's packets.
+        if self.lossy || self.has_streams {
             return;
         }
         for (flow, (_, step)) in &self.datagrams {

@@ -129,6 +129,8 @@ pub struct StationEnd {
     pub receiver: Receiver<Arrived>,
     /// What this receiver has seen.
     pub witness: Witness,
+    /// Packets from the host that it no longer waited for when it was ended.
+    pub given_up: Vec<u32>,
     /// Packets from the host, with their numbers, that came before the numbers were known.
     pub early: VecDeque<(u32, Arrived)>,
     /// The host has these packets: FMC, and later ones.
@@ -165,6 +167,7 @@ impl StationEnd {
             line: VecDeque::new(),
             receiver: Receiver::new(0, values.sn_bits, values.t_reordering),
             witness: Witness::default(),
+            given_up: Vec::new(),
             early: VecDeque::new(),
             skipped: (0, BTreeSet::new()),
             copies_to: (Vec::new(), false),

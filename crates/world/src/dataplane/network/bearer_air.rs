@@ -49,11 +49,14 @@ impl Network {
                 let cause = self.cells.moved(key.host);
                 self.lose_skipped(node, packet, (key.host, cause), cx);
             }
-            Some(number) => self.put_on_air(node, packet, (key.host, number, &[]), cx),
-            None if end.line.is_empty() && end.may_number(central) => {
+            Some(number) if end.sending.repairs() => {
+                self.put_on_air(node, packet, (key.host, number, &[]), cx);
+            }
+            // In unacknowledged mode the number of a forwarded packet is the source's alone.
+            _ if end.line.is_empty() && end.may_number(central) => {
                 self.number_down(node, packet, (key, &[]), cx)
             }
-            None => {
+            _ => {
                 let copied = self.copy_fresh(node, &packet, (key, Vec::new()), cx);
                 let Some(end) = self.radio_bearers.known_station(node, key.host) else { return };
                 end.line.push_back(Line { packet: packet.into(), copied });
@@ -416,8 +419,10 @@ impl Network {
         let addr = self.nodes[host].addr;
         let Some(key) = self.bearer_at(station, addr) else { return Some(packet) };
         let values = self.bearer_values(station, key)?;
+        let here = &self.nodes[station];
+        let awaited = here.central.is_some() || here.buffers.contains_key(&key);
         let end = self.radio_bearers.station(station, addr, (key.slot, values));
-        if end.frozen || end.ended {
+        if end.frozen || end.ended || !(end.adopted || awaited) {
             // The host repeats to its next base station what is not confirmed.
             let packet = self.repair(link, packet, started, cx)?;
             let cause = self.cells.moved(addr);

@@ -242,6 +242,7 @@ impl Network {
         let mut new = StationEnd::new(key.slot, values);
         (new.handed_over, new.alarm, new.ended, new.unit) = (handed_over, end.alarm, true, end.unit);
         new.restarted = cx.now;
+        new.given_up = end.receiver.given_up().collect();
         new.sending.succeed(&mut end.sending);
         let mut old = std::mem::replace(end, new);
         let line = old.line.into_iter().map(|line| (line.packet.take(), !line.copied.is_empty()));

@@ -229,11 +229,12 @@ impl Network {
         Ok(())
     }
 
-    /// A host has reached a base station: its packets wait there, if the numbers are not known.
+    /// A host has reached a base station that expects it: its packets wait there, if the numbers are not known. Any other base
+    /// station does not hear them.
     pub(super) fn expect_bearer(&mut self, station: NodeId, host: NodeId) {
         let addr = self.nodes[host].addr;
-        if let Some(end) = self.radio_bearers.known_station(station, addr) {
-            end.ended = false;
-        }
+        let Some(end) = self.radio_bearers.known_station(station, addr) else { return };
+        let key = HostAtAgent { host: addr, slot: end.slot };
+        end.ended = end.ended && !self.nodes[station].buffers.contains_key(&key);
     }
 }
