@@ -96,6 +96,7 @@ crate::transitions! {
     "serving" | "xn-u-address-indication" | "of who has got the context" | "freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
     "prepared" | "rrc-reestablishment-complete" | "of the last request" | "ng-path-switch-request, xn-handover-success, rrc-resume-reconfiguration" | "serving";
     "serving" | "rrc-reestablishment-complete" | "of the last request" | "rrc-resume-reconfiguration" | "same";
+    "serving, prepared" | "time" | "the host has not completed it" | "rrc-no-context" | "same";
 }
 
 /// NR at a base station.
@@ -162,6 +163,8 @@ struct Resuming {
     id: Identification,
     /// The bearers are to continue.
     reconfigured: bool,
+    /// Until when the host completes it.
+    until: Time,
 }
 
 /// A context that another base station is asked for.
@@ -414,6 +417,7 @@ impl GNodeB {
             self.next_step(host, now, out);
             self.refresh_status(host, now, out);
             self.reconfigure_fully(host, now, out);
+            self.give_up_resuming(host, now, out);
             let was =
                 |all: &BTreeMap<Addr, Host>| all.get(&host).map(|known| (known.context.id, known.name()));
             let before = was(&self.hosts);
@@ -508,7 +512,8 @@ impl Host {
     fn deadlines(&self, each: &mut dyn FnMut(Time)) {
         self.context.deadlines(each);
         let due = self.due.map(|(at, _)| at);
-        [due, self.numbers_by, self.status_at].into_iter().flatten().for_each(each);
+        let resuming = self.resuming.map(|resuming| resuming.until);
+        [due, self.numbers_by, self.status_at, resuming].into_iter().flatten().for_each(each);
     }
 }
 

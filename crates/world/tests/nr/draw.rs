@@ -162,7 +162,9 @@ impl Draw {
 
     fn bearer(&self) -> String {
         let mut dice = self.dice.part("bearer");
-        let um = self.procedure != "daps" && !self.has_units() && dice.below(4) == 0;
+        let um = !["daps", "conditional early"].contains(&self.procedure)
+            && !self.has_units()
+            && dice.below(4) == 0;
         let mut fields = vec![format!("sn_bits = {}", dice.one_of(&[12, 18]))];
         let mut field = |name: &str, value: &str| fields.push(format!("{name} = {value}"));
         field("rlc", if um { "\"um\"" } else { "\"am\"" });

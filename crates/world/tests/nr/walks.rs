@@ -8,7 +8,7 @@ use crate::lab::record::{MS, Record, walks};
 use std::panic::catch_unwind;
 
 /// The longest silence of a walk, in ns; its laws hold, and the host is reached in the end.
-pub fn walk(number: u64, with_faults: bool) -> Result<u64, String> {
+fn walk(number: u64, with_faults: bool) -> Result<u64, String> {
     let mut draw = Draw::new(number, with_faults);
     let (text, procedure) = (draw.text(), draw.procedure);
     let run = || Record::of(&text, number, draw.duration_ms);

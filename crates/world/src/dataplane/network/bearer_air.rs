@@ -49,14 +49,11 @@ impl Network {
                 let cause = self.cells.moved(key.host);
                 self.lose_skipped(node, packet, (key.host, cause), cx);
             }
-            Some(number) if end.sending.repairs() => {
-                self.put_on_air(node, packet, (key.host, number, &[]), cx);
-            }
-            // In unacknowledged mode the number of a forwarded packet is the source's alone.
-            _ if end.line.is_empty() && end.may_number(central) => {
+            Some(number) => self.put_on_air(node, packet, (key.host, number, &[]), cx),
+            None if end.line.is_empty() && end.may_number(central) => {
                 self.number_down(node, packet, (key, &[]), cx)
             }
-            _ => {
+            None => {
                 let copied = self.copy_fresh(node, &packet, (key, Vec::new()), cx);
                 let Some(end) = self.radio_bearers.known_station(node, key.host) else { return };
                 end.line.push_back(Line { packet: packet.into(), copied });

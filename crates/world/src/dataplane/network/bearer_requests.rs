@@ -28,9 +28,10 @@ impl Network {
         let values = self.asked_bearer(node, key)?;
         let end = self.radio_bearers.station(node, key.host, (key.slot, values));
         let cause = cx.current_cause();
+        let mut given_up: Vec<u32> = end.receiver.given_up().collect();
         let replaced = end.adopt(counts);
         let early = std::mem::take(&mut end.early);
-        let given_up = self.radio_bearers.given_up_by_source(key.host);
+        given_up.extend(self.radio_bearers.given_up_by_source(key.host));
         if let Some(end) = self.radio_bearers.known_station(node, key.host) {
             end.receiver.inherit(given_up);
         }
