@@ -123,6 +123,7 @@ deep: mutate mutants crash planted links differential
 	MAKEFLAGS= ROAMLAB_MUTATIONS=10000 cargo test --locked -p roamlab-capture --lib mutated
 	MAKEFLAGS= ROAMLAB_OPERATIONS=100000000 cargo test --locked -p roamlab-qdisc --lib operations
 	MAKEFLAGS= ROAMLAB_COMBINATIONS=2000 cargo test --locked -p roamlab-world $(RUNS) combinations
+	MAKEFLAGS= ROAMLAB_WALKS=10000 cargo test --locked -p roamlab-world $(RUNS) nr::walks
 	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace $(RUNS) races moves trouble
 	$(MAKE) playground .venv/.dev .venv/.extension
 	ROAMLAB_DEEP=1 $(BIN)/pytest tests/python/pages/test_playground_engine.py -k recorded_runs

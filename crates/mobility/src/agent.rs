@@ -326,12 +326,12 @@ pub enum Action<M, P> {
         counts: Counts,
     },
     /// (At a base station) give no further numbers, and deliver no further packet from the host: its next base station
-    /// does.
+    /// does. (At a host) the bearer is suspended: data packets wait, and none is heard.
     FreezeBearer {
         /// The host's home address.
         host: Addr,
     },
-    /// (At a base station) undo [`Action::FreezeBearer`].
+    /// Undo [`Action::FreezeBearer`].
     ResumeBearer {
         /// The host's home address.
         host: Addr,

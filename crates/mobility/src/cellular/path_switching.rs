@@ -29,6 +29,21 @@ struct Host {
     queue: VecDeque<Request>,
 }
 
+impl Host {
+    /// A request for service is done. The host may have repeated it meanwhile: the identification of its last request, which is
+    /// answered in place of the first.
+    fn repeated(&mut self, done: Request) -> Option<Identification> {
+        let is_same = |waits: &Request| (waits.asks, waits.from) == (done.asks, done.from);
+        if done.asks != Asks::Service {
+            return None;
+        }
+        let last = self.queue.iter().filter(|waits| is_same(waits)).map(|waits| waits.id).max()?;
+        self.queue.retain(|waits| !is_same(waits));
+        self.id = self.id.max(last);
+        Some(last)
+    }
+}
+
 /// A request that the path of a host go to a base station.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Request {
@@ -125,6 +140,7 @@ impl PathSwitching {
         let known = self.hosts.get_mut(&host)?;
         let change = known.change.take_if(|change| change.request.id == id)?;
         let Request { from, base_station, asks, .. } = change.request;
+        let id = known.repeated(change.request).unwrap_or(id);
         let old = known.base_station.replace(base_station).filter(|&old| old != base_station);
         if asks == Asks::Service {
             out.send(base_station, Signal::about(host, id, Message::InitialContextSetup));

@@ -76,7 +76,9 @@ pub(super) type Units = BTreeMap<Addr, Addr>;
 
 crate::transitions! {
     CentralUnit, "state of a host": None "none", Reached "reached", Preparing "preparing", Switching "switching", Admitting "admitting";
-    "any" | "f1-ul-rrc-message-transfer" | "a request of the host" | "f1-ue-context-setup-request, serve through, nas-service-request, f1-dl-rrc-message-transfer" | "reached";
+    "any" | "f1-ul-rrc-message-transfer" | "a request of the host" | "f1-ue-context-setup-request, nas-service-request, f1-dl-rrc-message-transfer" | "reached";
+    "reached, switching, preparing" | "f1-ue-context-setup-response" | "of the distributed unit that has the host: it gets what was sent there before, too" | "serve through, recover bearer" | "same";
+    "reached" | "f1-ul-rrc-message-transfer" | "the host is at a distributed unit that was released" | "f1-dl-rrc-message-transfer" | "same";
     "reached" | "f1-ul-rrc-message-transfer" | "a report of a cell of another central unit" | "xn-handover-request" | "same";
     "reached" | "f1-ul-rrc-message-transfer" | "a report of a cell of another distributed unit" | "f1-ue-context-setup-request" | "preparing";
     "reached" | "f1-ul-rrc-message-transfer" | "the same, with LTM: a new candidate; one that is prepared" | "f1-ue-context-setup-request, f1-ue-context-modification-request" | "same";
@@ -88,8 +90,8 @@ crate::transitions! {
     "reached, switching" | "f1u-delivery-status" | "" | "skip received" | "same";
     "switching" | "f1u-delivery-status" | "the last one of the source" | "recover bearer" | "same";
     "reached, switching" | "f1-ul-rrc-message-transfer" | "the host is at another distributed unit" | "serve through, skip received, recover bearer, f1-ue-context-release-command, f1-ue-context-setup-request" | "reached";
-    "preparing, switching, admitting" | "f1-ul-rrc-message-transfer" | "the host continues its connection elsewhere" | "f1-ue-context-setup-request, f1-ue-context-release-command, serve through, start buffering, f1-dl-rrc-message-transfer" | "reached";
-    "switching" | "time" | "the host has not come: it stays" | "f1-ue-context-setup-request, f1-ue-context-release-command, serve through, recover bearer" | "reached";
+    "preparing, switching, admitting" | "f1-ul-rrc-message-transfer" | "the host continues its connection elsewhere" | "f1-ue-context-setup-request, f1-ue-context-release-command, start buffering, f1-dl-rrc-message-transfer" | "reached";
+    "switching" | "time" | "the host has not come: it stays" | "f1-ue-context-setup-request, f1-ue-context-release-command" | "reached";
     "reached" | "f1-ue-context-release-request" | "the host has gone; RLC has given a packet up" | "start buffering, f1-dl-rrc-message-transfer" | "same";
     "reached, preparing" | "f1-ue-context-release-request" | "the host has gone, and had no connection" | "f1-ue-context-release-command" | "none";
     "any" | "xn-handover-request" | "newer, the host is not here: a context of its cell first" | "f1-ue-context-setup-request" | "admitting";
@@ -118,6 +120,8 @@ pub struct CentralUnit {
 struct Link {
     /// The distributed unit that has the host.
     unit: Addr,
+    /// That one has not answered yet whether it has a context.
+    asked: bool,
     /// The one that gets its packets.
     through: Addr,
     /// Those that have a context of it; until when the answer is awaited.
@@ -150,7 +154,14 @@ enum Switch {
 
 impl Link {
     fn new(unit: Addr) -> Link {
-        Link { unit, through: unit, contexts: BTreeMap::new(), switch: Switch::None, cell: None }
+        Link {
+            unit,
+            asked: false,
+            through: unit,
+            contexts: BTreeMap::new(),
+            switch: Switch::None,
+            cell: None,
+        }
     }
 
     /// The distributed units to which the host can be ordered.
@@ -261,6 +272,11 @@ impl CentralUnit {
                 self.switched(host, unit, (id, received), out);
                 return;
             }
+            Kind::ReconfigurationComplete { .. } if self.is_elsewhere(host, unit) => {
+                let rrc = Box::new(Kind::NoContext);
+                self.send(unit, (host, id), Kind::DownlinkRrcTransfer { rrc }, out);
+                return;
+            }
             Kind::LtmComplete => return,
             Kind::MeasurementReport { target } if self.gnodeb.has(host) => {
                 let central = self.central_of(target);
@@ -299,11 +315,11 @@ impl CentralUnit {
         let others: Vec<Addr> = link.contexts.keys().copied().filter(|other| *other != unit).collect();
         *link = Link::new(unit);
         link.contexts.insert(unit, None);
+        link.asked = true;
         for other in others {
             self.send(other, (host, id), Kind::UnitReleaseCommand, out);
         }
         self.send(unit, (host, id), Kind::UnitSetupRequest { purpose: Purpose::Serve }, out);
-        out.push(Action::ServeThrough { host, unit });
     }
 
     /// A message between base stations about a host that is expected.

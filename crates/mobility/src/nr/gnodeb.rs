@@ -54,7 +54,7 @@ crate::transitions! {
     "executing" | "time" | "TXnRELOCoverall, the host is present: takes it back" | "xn-handover-cancel, ng-handover-cancel, gtpu-end-marker, resume bearer, release, route, route to reorder queue" | "serving";
     "executing" | "time" | "TXnRELOCoverall, the host has gone" | "ng-ue-context-release-request" | "leaving";
     "serving, preparing, executing" | "xn-ue-context-release" | "not older, the host has gone" | "start buffering, release into tunnel, route to buffer" | "leaving";
-    "executing" | "xn-ue-context-release" | "the same, the end marker has passed, or nothing is forwarded" | "no route, end bearer" | "none";
+    "serving, preparing, executing" | "xn-ue-context-release" | "the same, the end marker has passed, or nothing is forwarded" | "no route, end bearer" | "none";
     "executing" | "ng-ue-context-release-command" | "of its handover: forwards what still comes" | "ng-ue-context-release-complete" | "leaving";
     "serving, executing, leaving" | "ng-ue-context-release-command" | "not older, the host has gone" | "no route, end bearer, ng-ue-context-release-complete" | "none";
     "prepared" | "ng-ue-context-release-command" | "not older" | "no route, end bearer, ng-ue-context-release-complete" | "none";
@@ -79,7 +79,7 @@ crate::transitions! {
     "any" | "ng-path-switch-request-acknowledge" | "to the source" | "xn-ue-context-release" | "same";
     "any" | "ng-path-switch-request-failure" | "the host is present" | "ng-path-switch-request" | "same";
     "serving, conditional, preparing, dual" | "retransmission limit" | "what follows waits" | "start buffering, route to buffer, rrc-no-context" | "same";
-    "serving" | "rrc-reestablishment-request" | "of a present host that it has" | "start buffering, route to buffer, rrc-reestablishment" | "same";
+    "serving" | "rrc-reestablishment-request" | "of a present host that it has" | "start buffering, route to buffer, adopt bearer, rrc-reestablishment" | "same";
     "preparing, executing, conditional, dual" | "rrc-reestablishment-request" | "the same: takes it back" | "xn-handover-cancel, ng-handover-cancel, resume bearer, gtpu-end-marker, forward bearer, start buffering, route to buffer, route to reorder queue, rrc-reestablishment" | "serving";
     "prepared" | "rrc-reestablishment-request" | "of a host that is expected" | "rrc-reestablishment" | "same";
     "none" | "rrc-reestablishment-request" | "of a present host that another base station has" | "xn-retrieve-ue-context-request" | "retrieving";
@@ -96,6 +96,7 @@ crate::transitions! {
     "serving" | "xn-u-address-indication" | "of who has got the context" | "freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
     "prepared" | "rrc-reestablishment-complete" | "of the last request" | "ng-path-switch-request, xn-handover-success, rrc-resume-reconfiguration" | "serving";
     "serving" | "rrc-reestablishment-complete" | "of the last request" | "rrc-resume-reconfiguration" | "same";
+    "serving, prepared" | "time" | "the host has not completed it" | "rrc-no-context" | "same";
 }
 
 /// NR at a base station.
@@ -162,6 +163,8 @@ struct Resuming {
     id: Identification,
     /// The bearers are to continue.
     reconfigured: bool,
+    /// Until when the host completes it.
+    until: Time,
 }
 
 /// A context that another base station is asked for.
@@ -201,6 +204,11 @@ impl Host {
             self.numbers_by = None;
             env.out.push(cellular::Action::AdoptBearer { host: env.host, counts });
         }
+    }
+
+    /// The numbers of the bearer begin again here.
+    fn begin_again(&self, env: &mut Environment<'_>) {
+        env.out.push(cellular::Action::AdoptBearer { host: env.host, counts: Counts::default() });
     }
 
     /// The source has given away the numbers of the host's bearer, and what it had.
@@ -409,6 +417,7 @@ impl GNodeB {
             self.next_step(host, now, out);
             self.refresh_status(host, now, out);
             self.reconfigure_fully(host, now, out);
+            self.give_up_resuming(host, now, out);
             let was =
                 |all: &BTreeMap<Addr, Host>| all.get(&host).map(|known| (known.context.id, known.name()));
             let before = was(&self.hosts);
@@ -503,7 +512,8 @@ impl Host {
     fn deadlines(&self, each: &mut dyn FnMut(Time)) {
         self.context.deadlines(each);
         let due = self.due.map(|(at, _)| at);
-        [due, self.numbers_by, self.status_at].into_iter().flatten().for_each(each);
+        let resuming = self.resuming.map(|resuming| resuming.until);
+        [due, self.numbers_by, self.status_at, resuming].into_iter().flatten().for_each(each);
     }
 }
 

@@ -328,6 +328,11 @@ impl Params {
                 (field, message)
             })?;
         }
+        if self.candidate_forwarding == CandidateForwarding::Early && !self.continues() {
+            let message = "in unacknowledged mode a target cannot tell which copies the host has: write \"late\", or \
+                           `bearer.rlc = \"am\"`";
+            return Err(("candidate_forwarding".into(), message.into()));
+        }
         self.measurement.check().map_err(|(field, message)| (format!("measurement.{field}"), message))?;
         self.conditional.as_ref().map_or(Ok(()), Conditional::check)
     }

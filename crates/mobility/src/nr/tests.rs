@@ -29,6 +29,7 @@ fn parameters_are_read_with_units_and_unknown_fields_are_refused() -> Result<(),
         (r#"{"admission_limit": 0}"#, "admission_limit"),
         (r#"{"forwarding": "indirect"}"#, "forwarding"),
         (r#"{"procedure": "n2", "conditional": {}}"#, "procedure"),
+        (r#"{"candidate_forwarding": "early", "bearer": {"rlc": "um"}}"#, "candidate_forwarding"),
         (r#"{"conditional": {"candidates": 9}}"#, "conditional.candidates"),
         (r#"{"conditional": {"events": []}}"#, "conditional.events"),
         (

@@ -17,9 +17,9 @@ mod ltm;
 
 crate::transitions! {
     UserEquipment, "state": Idle "idle", Requesting "requesting", Connected "connected", Syncing "syncing", Dual "dual", Switching "switching", Confirming "confirming", Searching "searching", Reestablishing "re-establishing", Resuming "resuming";
-    "idle, requesting, connected, re-establishing, resuming" | "link up" | "not of a cell that it continues in" | "" | "requesting";
+    "idle, requesting, connected, re-establishing, resuming" | "link up" | "not of a cell that it continues in" | "freeze bearer" | "requesting";
     "requesting" | "time" | "the service request leaves, and again each T300" | "nas-service-request" | "same";
-    "requesting" | "rrc-setup" | "of one of the requests" | "" | "connected";
+    "requesting" | "rrc-setup" | "of one of the requests" | "resume bearer" | "connected";
     "connected" | "rrc-measurement-configuration" | "of its base station" | "measure" | "same";
     "connected" | "neighbour better" | "reported" | "rrc-measurement-report" | "same";
     "connected" | "rrc-conditional-reconfiguration" | "not older, with other candidates" | "measure" | "same";
@@ -49,20 +49,20 @@ crate::transitions! {
     "syncing" | "time" | "T304; starts T311" | "leave, search" | "searching";
     "connected" | "rrc-no-context, link down, radio link failure" | "starts T311" | "leave, search" | "searching";
     "confirming, re-establishing, resuming" | "rrc-no-context, link down, radio link failure" | "starts T311" | "leave, search" | "searching";
-    "requesting" | "link down, radio link failure" | "" | "leave, re-establish bearers, search" | "idle";
+    "requesting" | "link down, radio link failure" | "" | "leave, re-establish bearers, freeze bearer, search" | "idle";
     "searching" | "time" | "the search begins" | "search" | "same";
-    "searching" | "cell found" | "a cell is chosen" | "re-establish bearers, enter" | "same";
+    "searching" | "cell found" | "a cell is chosen" | "re-establish bearers, freeze bearer, enter" | "same";
     "idle" | "cell found" | "" | "enter" | "same";
     "searching" | "time" | "its system information is read: stops T311, starts T301" | "" | "re-establishing";
-    "searching" | "time" | "T311" | "leave, re-establish bearers, search" | "idle";
+    "searching" | "time" | "T311" | "leave, re-establish bearers, freeze bearer, search" | "idle";
     "re-establishing" | "link up" | "of the cell that it has chosen" | "" | "same";
     "re-establishing" | "time" | "its first message leaves" | "rrc-reestablishment-request" | "same";
     "re-establishing" | "rrc-reestablishment" | "of its request, stops T301" | "" | "resuming";
-    "re-establishing" | "rrc-fallback-setup" | "of its request, stops T301" | "re-establish bearers" | "requesting";
-    "re-establishing" | "time" | "T301" | "leave, re-establish bearers, search" | "idle";
+    "re-establishing" | "rrc-fallback-setup" | "of its request, stops T301" | "re-establish bearers, freeze bearer" | "requesting";
+    "re-establishing" | "time" | "T301" | "leave, re-establish bearers, freeze bearer, search" | "idle";
     "resuming" | "time" | "the answer is processed" | "rrc-reestablishment-complete" | "same";
     "resuming" | "rrc-resume-reconfiguration" | "of its base station" | "" | "same";
-    "resuming" | "time" | "and this one too: bearers continue" | "report received, rrc-reconfiguration-complete, measure" | "connected";
+    "resuming" | "time" | "and this one too: bearers continue" | "resume bearer, report received, rrc-reconfiguration-complete, measure" | "connected";
     "confirming" | "packets received" | "layer 2 answers the request for a report" | "" | "same";
     "connected" | "packets received" | "the same" | "rrc-reconfiguration-complete" | "same";
     "idle" | "time" | "T311 after the entry should be done" | "search" | "same";
@@ -211,6 +211,7 @@ impl UserEquipment {
     fn request_service(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
         self.ltm = Candidates::default();
         self.note(Phase::ServiceRequested, out);
+        self.suspend(out);
         let at = now + self.params.times.service_request;
         self.state = State::Requesting { base_station, since: None, at };
         if at == now {
@@ -272,6 +273,15 @@ impl UserEquipment {
         self.previous = base_station;
         self.state = State::Connected { base_station, candidates: Candidates::default() };
         self.note(phase, out);
+    }
+
+    /// Its bearers are suspended until it has a connection.
+    fn suspend(&self, out: &mut Vec<Action>) {
+        out.push(Action::FreezeBearer { host: self.address });
+    }
+
+    fn resume_bearers(&self, out: &mut Vec<Action>) {
+        out.push(Action::ResumeBearer { host: self.address });
     }
 
     /// Packets that the host has received need not be sent to it again.
@@ -381,6 +391,7 @@ impl UserEquipment {
             {
                 let base_station = *base_station;
                 self.connect(base_station, Phase::ServiceRestored, out);
+                self.resume_bearers(out);
             }
             (State::Connected { base_station, .. }, kind) if from == *base_station => {
                 self.when_connected(from, (id, kind), now, out);

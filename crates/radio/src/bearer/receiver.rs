@@ -96,7 +96,16 @@ impl<T> Receiver<T> {
 
     /// A PDU with this COUNT arrives: its header has the sequence number alone.
     pub fn receive_numbered(&mut self, count: u32, sdu: T, now: Time) -> Arrival<T> {
-        self.receive(count & ((1 << self.sn_bits) - 1), sdu, now)
+        self.receive(self.sn(count), sdu, now)
+    }
+
+    /// The COUNT that a PDU with this COUNT is taken for.
+    pub fn taken_for(&self, count: u32) -> Option<u32> {
+        self.count(self.sn(count))
+    }
+
+    fn sn(&self, count: u32) -> u32 {
+        count & ((1 << self.sn_bits) - 1)
     }
 
     /// When t-Reordering expires, if it runs.
@@ -146,6 +155,17 @@ impl<T> Receiver<T> {
     /// True if the receiver no longer waits for a packet that has not come. Its status reports count it as received.
     pub fn has_given_up(&self, count: u32) -> bool {
         self.given_up.contains(&count)
+    }
+
+    /// The packets that it no longer waits for and that have not come.
+    pub fn given_up(&self) -> impl Iterator<Item = u32> {
+        self.given_up.iter().copied()
+    }
+
+    /// It continues where another receiver has been, which had given up these packets.
+    pub fn inherit(&mut self, given_up: impl IntoIterator<Item = u32>) {
+        let deliv = self.deliv;
+        self.given_up.extend(given_up.into_iter().filter(|count| *count < deliv));
     }
 
     /// How often t-Reordering has expired.

@@ -121,6 +121,11 @@ impl<T> Transmitter<T> {
         self.kept.iter().filter(|(_, kept)| !kept.confirmed).map(|(count, kept)| (*count, &kept.sdu))
     }
 
+    /// True if a re-establishment repeats the SDU with this number, unless it is confirmed before.
+    pub fn repeats(&self, count: u32) -> bool {
+        self.kept.get(&count).is_some_and(|kept| !kept.discarded)
+    }
+
     /// The SDUs that it keeps, in order.
     pub fn kept(&self) -> impl Iterator<Item = (u32, &T)> {
         self.kept.iter().map(|(count, kept)| (*count, &kept.sdu))

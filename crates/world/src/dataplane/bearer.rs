@@ -15,10 +15,12 @@ use std::collections::{BTreeMap, VecDeque};
 mod alarm;
 mod ends;
 mod sending;
+mod witness;
 
 pub use alarm::{Alarm, Causes};
-pub use ends::{Arrived, HostEnd, Line, StationEnd};
+pub use ends::{Arrived, Deadline, HostEnd, Line, StationEnd};
 pub use sending::{Copy, Sdu, Sending, State};
+pub use witness::Witness;
 
 /// A packet that a receiver delivers.
 #[derive(Clone, Debug)]
@@ -83,6 +85,41 @@ impl RadioBearers {
     /// A receiver delivers a packet.
     pub fn deliver(&mut self, node: NodeId, link: LinkId, packet: PacketId) {
         self.ready.push_back(Ready { node, link, packet: packet.into() });
+    }
+
+    /// What the receiver at a node has seen of the bearer of a host.
+    pub fn witness(&mut self, node: NodeId, host: Addr) -> Option<&mut Witness> {
+        match self.hosts.get_mut(&node) {
+            Some(end) => Some(&mut end.witness),
+            None => self.stations.get_mut(&(host, node)).map(|end| &mut end.witness),
+        }
+    }
+
+    /// The packets of a host that the source of a handover no longer waited for.
+    pub fn given_up_by_source(&self, host: Addr) -> Vec<u32> {
+        let (first, last) = ((host, NodeId(0)), (host, NodeId(u32::MAX)));
+        let left = self.stations.range(first..=last).filter(|(_, end)| end.frozen || end.ended);
+        left.flat_map(|(_, end)| end.receiver.given_up().chain(end.given_up.iter().copied())).collect()
+    }
+
+    /// The ends at base stations, with their hosts.
+    pub fn all_stations(&self) -> impl Iterator<Item = (&(Addr, NodeId), &StationEnd)> {
+        self.stations.iter()
+    }
+
+    /// The ends at hosts.
+    pub fn all_hosts(&self) -> impl Iterator<Item = (&NodeId, &HostEnd)> {
+        self.hosts.iter()
+    }
+
+    /// The end at a base station, to be looked at.
+    pub fn look_at(&self, station: NodeId, host: Addr) -> Option<&StationEnd> {
+        self.stations.get(&(host, station))
+    }
+
+    /// The end at a host, to be looked at.
+    pub fn known_host(&self, host: NodeId) -> Option<&HostEnd> {
+        self.hosts.get(&host)
     }
 
     /// The next packet that a receiver delivers.

@@ -250,6 +250,13 @@ impl Network {
         self.nodes.iter_mut().flat_map(|node| &mut node.agents)
     }
 
+    /// A node with an agent that should have been woken before, if there is one, and when.
+    pub fn overdue_agent(&self, now: Time) -> Option<(NodeId, Time)> {
+        let deadline = |node: NodeId| self.agents(node).iter().filter_map(|agent| agent.deadline).min();
+        let mut all = (0..self.nodes()).map(NodeId).filter_map(|node| Some((node, deadline(node)?)));
+        all.find(|(_, deadline)| *deadline < now)
+    }
+
     /// When the wake-ups of a node's agents are due, the earliest last.
     pub fn wake_ups(&mut self, node: NodeId) -> &mut Vec<Time> {
         &mut self.nodes[node].wake_ups
@@ -363,6 +370,7 @@ impl Network {
                 }
             }
         }
+        self.watch_host(host, cx);
         Some(self.cells.note_change(host, "link-down", Some(cell), cx))
     }
 
@@ -376,9 +384,9 @@ impl Network {
             self.expect_bearer(self.cells.base_station(cell), host);
         }
         waiting.queued.iter().chain(&waiting.since).for_each(|packet| cx.note_move(packet, row));
-        waiting.queued.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
+        self.send_waiting(host, waiting.queued, cx);
         self.send_overtaking(host, waiting.overtaking, cx);
-        waiting.since.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
+        self.send_waiting(host, waiting.since, cx);
         self.watch_host(host, cx);
         if !stays {
             self.cells.notices().push(PendingNotice::Entered(host, row));

@@ -223,10 +223,10 @@ impl Flow {
         }
     }
 
-    /// A data packet arrived; how many sent later had come before it.
+    /// A data packet arrived, as itself or as a copy; how many sent later had come before it.
     #[inline(always)]
-    pub fn arrived(&mut self, serial: u64, fresh: bool, payload: u64, now: Time) -> u32 {
-        let late_by = self.arrivals.note(serial);
+    pub fn arrived(&mut self, original: u64, fresh: bool, payload: u64, now: Time) -> u32 {
+        let late_by = self.arrivals.note(original);
         let stats = &mut self.stats;
         if fresh {
             stats.delivered += 1;

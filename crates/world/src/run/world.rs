@@ -117,6 +117,7 @@ impl World {
     /// of time, or that a node can do what its agents want. Or the memory that it would have taken.
     pub fn run(&mut self, end: Time, options: &RunOptions<'_>) -> Result<(), Failure> {
         self.advance(end, options)?;
+        self.check_timers()?;
         Ok(self.check_conservation()?)
     }
 
@@ -155,6 +156,7 @@ impl World {
             self.dispatch(event);
             if cfg!(debug_assertions) && left.is_multiple_of(EVENTS_BETWEEN_CHECKS) {
                 self.check_conservation()?;
+                self.check_timers()?;
             }
         }
         self.events -= left;
@@ -357,6 +359,28 @@ impl World {
         Err(self.violation(format!(
             "packets are not conserved: {owed} should be inside, {inside} are (links {links}, nodes {nodes}, \
              delayed {delayed})"
+        )))
+    }
+
+    /// No timer of an agent or of a numbered radio bearer should have expired before now.
+    fn check_timers(&self) -> Result<(), LawViolation> {
+        let Planes { cx, network, .. } = &self.planes;
+        let name = |node| network.name(node);
+        if let Some((node, due)) = network.overdue_agent(cx.now) {
+            return Err(self.violation(format!("a timer at \"{}\" should have expired at {due}", name(node))));
+        }
+        if let Some((node, host, number)) = network.dead_number(cx) {
+            return Err(self.violation(format!(
+                "packets for \"{}\" wait at \"{}\" until number {number} is confirmed, and nothing confirms it",
+                name(host),
+                name(node)
+            )));
+        }
+        let Some((node, host, (due, timer))) = network.overdue_bearer(cx) else { return Ok(()) };
+        Err(self.violation(format!(
+            "{timer} of the radio bearer of \"{}\" at \"{}\" should have expired at {due}",
+            name(host),
+            name(node)
         )))
     }
 

@@ -88,6 +88,19 @@ pub enum Protocol {
     Semisoft,
     MobileIp,
     Lte,
+    /// Between two base stations, over Xn.
+    Nr,
+    /// With all links until the target has the host.
+    NrDual,
+    /// Between two cells of one central unit.
+    NrUnits,
+}
+
+impl Protocol {
+    /// The hosts measure their cells, and are commanded.
+    pub fn commands(self) -> bool {
+        !matches!(self, Protocol::CellularIp | Protocol::Semisoft | Protocol::MobileIp)
+    }
 }
 
 pub const TROUBLES: &[Trouble] = &[
@@ -102,6 +115,9 @@ pub const TROUBLES: &[Trouble] = &[
     Trouble::Move(Protocol::Semisoft),
     Trouble::Move(Protocol::MobileIp),
     Trouble::Move(Protocol::Lte),
+    Trouble::Move(Protocol::Nr),
+    Trouble::Move(Protocol::NrDual),
+    Trouble::Move(Protocol::NrUnits),
 ];
 
 /// The queue of the path.

@@ -70,20 +70,7 @@ impl Draw {
     fn write_move(&self, text: &mut String, protocol: Protocol) {
         let wire = 1e-3 * (self.rtt / 2.0 - 0.0005).max(0.0001) * 1e3;
         let wires = (self.rate * 10.0).max(1e7).round();
-        let gap = self.gap();
-        let (kind, radio) = match protocol {
-            Protocol::CellularIp => ("kind = \"cellular-ip\"\ndomain = { gateway = \"gw\" }", hard(gap)),
-            Protocol::Semisoft => (
-                "kind = \"cellular-ip\"\nhandoff = \"semisoft\"\ndomain = { gateway = \"gw\" }",
-                "kind = \"soft\"\noverlap = \"200 ms\"".into(),
-            ),
-            Protocol::MobileIp => ("kind = \"mobile-ip\"", hard(gap)),
-            Protocol::Lte => (
-                "kind = \"lte-x2\"\nmme = \"mme\"\nmeasurement = { hysteresis_db = 0.0, time_to_trigger = \"0 ms\", \
-                 filter_coefficient = 0 }",
-                "kind = \"hard\"\nmeasurement = { period = \"10 ms\" }".into(),
-            ),
-        };
+        let (kind, radio) = self.kind_and_radio(protocol);
         let mut link = |one: &str, other: &str, delay: f64| {
             write!(
                 text,
@@ -99,17 +86,17 @@ impl Draw {
         if protocol == Protocol::MobileIp {
             link("r1", "r2", 1e-4);
         }
-        if protocol == Protocol::Lte {
+        if protocol.commands() {
             link("gw", "mme", 1e-3);
         }
-        let routers = if protocol == Protocol::Lte { ["r1", "r1"] } else { ["r1", "r2"] };
+        let routers = if protocol.commands() { ["r1", "r1"] } else { ["r1", "r2"] };
         for (cell, router) in ["bs1", "bs2"].into_iter().zip(routers) {
             write!(
                 text,
                 "[cells.{cell}]\nrouter = \"{router}\"\nrate = \"{} bit/s\"\ndelay = \"0.1 ms\"\nqueue = {}\n\
                  backhaul = {{ rate = \"{wires} bit/s\", delay = \"0.1 ms\", queue = {{ kind = \"droptail\", limit = \"20000 pkt\" }} }}\n",
                 self.rate,
-                self.queue()
+                self.air_queue(protocol)
             )
             .unwrap();
         }
@@ -120,6 +107,41 @@ impl Draw {
             self.gaps[0].0
         )
         .unwrap();
+    }
+
+    /// The protocol, and how its hosts change cells.
+    fn kind_and_radio(&self, protocol: Protocol) -> (String, String) {
+        let event =
+            "measurement = { hysteresis_db = 0.0, time_to_trigger = \"0 ms\", filter_coefficient = 0 }";
+        let measured = "kind = \"hard\"\nmeasurement = { period = \"10 ms\" }";
+        // A packet that finds no room before the air gets no number.
+        let nr = format!(
+            "kind = \"nr\"\namf = \"mme\"\n{event}\nbearer = {{ queue_packets = \"{} pkt\" }}",
+            self.limit
+        );
+        match protocol {
+            Protocol::CellularIp => {
+                ("kind = \"cellular-ip\"\ndomain = { gateway = \"gw\" }".into(), hard(self.gap()))
+            }
+            Protocol::Semisoft => (
+                "kind = \"cellular-ip\"\nhandoff = \"semisoft\"\ndomain = { gateway = \"gw\" }".into(),
+                "kind = \"soft\"\noverlap = \"200 ms\"".into(),
+            ),
+            Protocol::MobileIp => ("kind = \"mobile-ip\"".into(), hard(self.gap())),
+            Protocol::Lte => (format!("kind = \"lte-x2\"\nmme = \"mme\"\n{event}"), measured.into()),
+            Protocol::Nr => (nr, measured.into()),
+            Protocol::NrDual => (format!("{nr}\ndaps = true"), measured.into()),
+            Protocol::NrUnits => (format!("{nr}\ncentral_units = [\"r1\"]"), measured.into()),
+        }
+    }
+
+    /// The queue of a cell. One behind a numbered bearer has room for all that has a number.
+    fn air_queue(&self, protocol: Protocol) -> String {
+        let numbered = matches!(protocol, Protocol::Nr | Protocol::NrDual | Protocol::NrUnits);
+        match self.queue {
+            Queue::DropTail if numbered => "{ kind = \"droptail\", limit = \"20000 pkt\" }".into(),
+            _ => self.queue(),
+        }
     }
 
     fn queue(&self) -> String {

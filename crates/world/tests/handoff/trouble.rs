@@ -235,7 +235,7 @@ fn steps(record: &Record) -> Vec<Step> {
     let complete = record.phase("registered", last_arrival(record)).expect("the handoff ends");
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
     let mut steps = Vec::new();
-    for Signal { message, host, source, destination, sent, arrived } in &record.signals {
+    for Signal { message, host, source, destination, sent, arrived, .. } in &record.signals {
         let occurrence = seen.entry(message).or_default();
         *occurrence += 1;
         let periodic = host.is_empty();

@@ -99,6 +99,7 @@ pub struct Delivery {
     pub fresh: bool,
     /// Packets of the flow that were sent later and came earlier.
     pub late_by: u64,
+    pub serial: u64,
 }
 
 /// A packet that was lost.
@@ -126,7 +127,10 @@ impl Loss {
 pub struct Release {
     pub time: u64,
     pub node: Rc<str>,
+    /// The base station or router that it is forwarded to; empty: it goes over the air.
+    pub to: Rc<str>,
     pub flow: Rc<str>,
+    pub seq: u64,
     pub serial: u64,
     pub forwarded: bool,
 }
@@ -142,6 +146,7 @@ pub struct Signal {
     pub sent: u64,
     /// `None`: never.
     pub arrived: Option<u64>,
+    pub serial: u64,
 }
 
 /// A phase of a handover.
@@ -150,6 +155,14 @@ pub struct Phase {
     pub time: u64,
     pub phase: Rc<str>,
     pub node: Rc<str>,
+}
+
+/// t-Reordering of a receiver has expired.
+#[derive(Clone, Debug)]
+pub struct Expiry {
+    pub time: u64,
+    /// The receiver.
+    pub place: Rc<str>,
 }
 
 /// The record of a run.
@@ -161,6 +174,7 @@ pub struct Record {
     pub releases: Vec<Release>,
     pub signals: Vec<Signal>,
     pub phases: Vec<Phase>,
+    pub expiries: Vec<Expiry>,
     flows: Vec<Table>,
     census: Vec<(Rc<str>, u64)>,
 }
@@ -187,6 +201,7 @@ impl Record {
             releases: releases(&table("releases")),
             signals: signals(&table("signalling")),
             phases: phases(&table("handovers")),
+            expiries: expiries(&table("causes")),
             flows: tables.iter().filter(|table| table.name == "flows").cloned().collect(),
             census: census.words("name").into_iter().zip(census.numbers("value")).collect(),
         }
@@ -197,6 +212,12 @@ impl Record {
         let flows = Columns(&self.flows[0]);
         let row = flows.words("flow").iter().position(|known| &**known == flow).expect("a flow");
         flows.numbers(name)[row]
+    }
+
+    /// The flows, each with its kind.
+    pub fn flows(&self) -> Vec<[Rc<str>; 2]> {
+        let flows = Columns(&self.flows[0]);
+        flows.words("flow").into_iter().zip(flows.words("kind")).map(|(flow, kind)| [flow, kind]).collect()
     }
 
     /// A count of packets.
@@ -249,7 +270,7 @@ impl Record {
 
 fn deliveries(table: &Columns) -> Vec<Delivery> {
     let [time, seq, sent] = ["time_ns", "seq", "sent_ns"].map(|name| table.numbers(name));
-    let [fresh, late_by] = ["fresh", "late_by_pkts"].map(|name| table.numbers(name));
+    let [fresh, late_by, serial] = ["fresh", "late_by_pkts", "serial"].map(|name| table.numbers(name));
     let flow = table.words("flow");
     let row = |row: usize| Delivery {
         time: time[row],
@@ -258,6 +279,7 @@ fn deliveries(table: &Columns) -> Vec<Delivery> {
         sent: sent[row],
         fresh: fresh[row] == 1,
         late_by: late_by[row],
+        serial: serial[row],
     };
     (0..time.len()).map(row).collect()
 }
@@ -279,12 +301,15 @@ fn losses(table: &Columns) -> Vec<Loss> {
 }
 
 fn releases(table: &Columns) -> Vec<Release> {
-    let [time, serial, forwarded] = ["time_ns", "serial", "forwarded"].map(|name| table.numbers(name));
-    let [node, flow] = ["node", "flow"].map(|name| table.words(name));
+    let [time, serial, forwarded, seq] =
+        ["time_ns", "serial", "forwarded", "seq"].map(|name| table.numbers(name));
+    let [node, flow, to] = ["node", "flow", "to"].map(|name| table.words(name));
     let row = |row: usize| Release {
         time: time[row],
         node: node[row].clone(),
+        to: to[row].clone(),
         flow: flow[row].clone(),
+        seq: seq[row],
         serial: serial[row],
         forwarded: forwarded[row] == 1,
     };
@@ -292,7 +317,7 @@ fn releases(table: &Columns) -> Vec<Release> {
 }
 
 fn signals(table: &Columns) -> Vec<Signal> {
-    let [sent, arrived] = ["sent_ns", "arrived_ns"].map(|name| table.numbers(name));
+    let [sent, arrived, serial] = ["sent_ns", "arrived_ns", "serial"].map(|name| table.numbers(name));
     let [message, host] = ["message", "host"].map(|name| table.words(name));
     let [source, destination] = ["source", "destination"].map(|name| table.words(name));
     let row = |row: usize| Signal {
@@ -302,6 +327,7 @@ fn signals(table: &Columns) -> Vec<Signal> {
         destination: destination[row].clone(),
         sent: sent[row],
         arrived: Some(arrived[row]).filter(|&time| time != u64::MAX),
+        serial: serial[row],
     };
     (0..sent.len()).map(row).collect()
 }
@@ -312,6 +338,13 @@ fn phases(table: &Columns) -> Vec<Phase> {
     (0..time.len())
         .map(|row| Phase { time: time[row], phase: phase[row].clone(), node: node[row].clone() })
         .collect()
+}
+
+fn expiries(table: &Columns) -> Vec<Expiry> {
+    let time = table.numbers("time_ns");
+    let [kind, place] = ["kind", "place"].map(|name| table.words(name));
+    let rows = (0..time.len()).filter(|&row| &*kind[row] == "t-reordering");
+    rows.map(|row| Expiry { time: time[row], place: place[row].clone() }).collect()
 }
 
 struct Columns<'a>(&'a Table);

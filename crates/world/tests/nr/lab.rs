@@ -4,6 +4,7 @@
 //! travel there. Xn takes 3 ms, NG 4 ms, N3 5 ms, and a hop between AMF, SMF and UPF 1 ms. A packet leaves the UPF each
 //! 2 ms.
 
+use super::laws::Laws;
 use crate::lab::record::Signal;
 pub use crate::lab::record::{MS, Record, Trouble};
 use std::fmt::Write;
@@ -121,7 +122,11 @@ impl Lab {
 
     /// Runs it. It ends, and the laws hold.
     pub fn run(&self) -> Run {
-        Run(Record::of(&self.text(), 1, self.duration_ms))
+        let text = self.text();
+        let run = Run(Record::of(&text, 1, self.duration_ms));
+        let broken = Laws::of(&text).broken(&run.0);
+        assert!(broken.is_empty(), "{}\n{text}\n{}", broken.join("\n"), run.chart());
+        run
     }
 }
 

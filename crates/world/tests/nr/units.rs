@@ -3,6 +3,7 @@
 //! take 10 µs on a wire and 1 ms on the air.
 
 use super::lab::{REPORT, Run, Trouble};
+use super::laws::Laws;
 use crate::lab::record::Record;
 
 /// Parts of a scenario.
@@ -105,7 +106,10 @@ impl Units {
 
     /// Runs it. It ends, and the laws hold; no message of Xn, no path switch and no end marker belongs to it.
     pub fn run(&self) -> Run {
-        let run = Run(Record::of(&self.text(), 1, self.duration_ms));
+        let text = self.text();
+        let run = Run(Record::of(&text, 1, self.duration_ms));
+        let broken = Laws::of(&text).broken(&run.0);
+        assert!(broken.is_empty(), "{}\n{text}\n{}", broken.join("\n"), run.chart());
         let outside = |signal: &&crate::lab::record::Signal| {
             let name = &*signal.message;
             signal.sent + 1_000_000_000 > REPORT

@@ -45,6 +45,10 @@ impl CentralUnit {
         let id = self.gnodeb.newest(host).newer(now);
         let until = now + self.params.timers.of_blocks().joining;
         let Some(link) = self.hosts.get_mut(&host) else { return };
+        if link.unit == unit && std::mem::take(&mut link.asked) {
+            // What was sent there before has found no context.
+            out.extend([Action::ServeThrough { host, unit }, Action::RecoverBearer { host, repeat: true }]);
+        }
         let Some(awaited) = link.contexts.get_mut(&unit) else { return };
         if awaited.take().is_none() {
             return;
@@ -141,6 +145,13 @@ impl CentralUnit {
         other && self.gnodeb.serves(host) && id >= self.gnodeb.newest(host)
     }
 
+    /// The host has come to a distributed unit that was released, as the host had not come in time.
+    pub(super) fn is_elsewhere(&self, host: Addr, unit: Addr) -> bool {
+        let link = self.hosts.get(&host);
+        link.is_some_and(|link| link.unit != unit && matches!(link.switch, Switch::None))
+            && self.gnodeb.serves(host)
+    }
+
     /// The host is at another distributed unit, or back at the one from which it was ordered away.
     pub(super) fn switched(
         &mut self,
@@ -156,7 +167,7 @@ impl CentralUnit {
             Switch::Switching { target, .. } => Some(target).filter(|target| *target != unit),
             _ => None,
         };
-        (link.unit, link.through, link.switch) = (unit, unit, Switch::None);
+        (link.unit, link.through, link.switch, link.asked) = (unit, unit, Switch::None, false);
         let candidates = link.candidates();
         Self::note(host, Phase::HandoverConfirmed, out);
         if through != unit {
@@ -189,9 +200,8 @@ impl CentralUnit {
         let id = self.gnodeb.newest(host);
         let Some(link) = self.hosts.get_mut(&host) else { return };
         let unit = link.unit;
-        link.through = unit;
+        (link.through, link.asked) = (unit, true);
         self.send(unit, (host, id), Kind::UnitSetupRequest { purpose: Purpose::Serve }, out);
-        out.push(Action::ServeThrough { host, unit });
     }
 
     pub(super) fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
@@ -238,6 +248,5 @@ impl CentralUnit {
             self.release(host, target, out);
         }
         self.serve_again(host, out);
-        out.push(Action::RecoverBearer { host, repeat: true });
     }
 }

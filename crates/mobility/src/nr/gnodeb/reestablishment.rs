@@ -27,7 +27,11 @@ impl GNodeB {
                 let restarts = known.has_discarded(env);
                 known.context.abandon(env);
                 known.restart(restarts, env);
-                known.resuming = Some(Resuming { id, reconfigured: false });
+                if !env.rules.continues {
+                    known.begin_again(env);
+                }
+                let until = env.now + env.rules.timers.joining;
+                known.resuming = Some(Resuming { id, reconfigured: false, until });
             }
             true
         });
@@ -98,11 +102,22 @@ impl GNodeB {
         let mut sender = self.outbox(out);
         let from = (source, Plan::Command);
         let context = Context::expecting((host, id), known, from, now, (&self.rules, &mut sender));
-        let resuming = Some(Resuming { id: ue, reconfigured: false });
+        let until = now + self.rules.timers.joining;
+        let resuming = Some(Resuming { id: ue, reconfigured: false, until });
         self.hosts.insert(host, Host { resuming, ..Host::new(context) });
         self.begin_numbers(host, now, out);
         self.send(host, (host, ue), Kind::Reestablishment, out);
         self.send(host, (source, id), Kind::AddressIndication, out);
+    }
+
+    /// A host that does not complete its re-establishment learns that its link has failed.
+    pub(super) fn give_up_resuming(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        let Some(known) = self.hosts.get_mut(&host) else { return };
+        let over = known.resuming.take_if(|resuming| resuming.until <= now).is_some();
+        let id = known.context.id;
+        if over && self.present.contains(&host) {
+            self.send(host, (host, id), Kind::NoContext, out);
+        }
     }
 
     /// The host has accepted that its connection continues here: its bearers are to continue too.

@@ -30,13 +30,18 @@ pub fn amf() -> String {
     let notified = and(&commanded, &[(980, hear(THERE, 900, Kind::HandoverNotify))]);
     let over = and(&notified, &[(985, switched(900, THERE))]);
     let elsewhere = and(&idle, &[(900, service(ELSEWHERE, 900))]);
-    let states: [Setup<'_, Message>; 13] = [
+    let required_too = and(&switching, &[(902, required(900))]);
+    let commanded_too =
+        and(&required_too, &[(903, prepared.clone()), (904, acknowledged.clone()), (905, ready.clone())]);
+    let states: [Setup<'_, Message>; 15] = [
         ("unknown", &[]),
         ("first service request", &connecting),
         ("connected", &idle),
         ("new connection at third", &elsewhere),
         ("path switch to there", &switching),
         ("another to third waits", &queued),
+        ("the same, handover required", &required_too),
+        ("the same, commanded", &commanded_too),
         ("path switched to there", &done),
         ("handover required", &asked),
         ("target asked", &allocating),

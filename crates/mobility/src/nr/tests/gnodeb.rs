@@ -6,7 +6,7 @@ use crate::lab::{ELSEWHERE, HERE, HOST, NOW, Setup, THERE, and, arrived, data, g
 use crate::nr::{
     CandidateForwarding, ForwardFrom, Forwarding, GNodeB, Input, Kind, Message, Nr, Params, Plan, Procedure,
 };
-use crate::{Agent, Direction, L2Trigger};
+use crate::{Agent, Direction, L2Trigger, RlcMode};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, BearerState, Counts, Received};
 use std::sync::Arc;
@@ -390,6 +390,13 @@ fn bearer() -> Input {
 
 fn daps() -> Params {
     Params { daps: true, ..Params::default() }
+}
+
+pub fn gnodeb_in_unacknowledged_mode() -> String {
+    let mut params = Params::default();
+    params.bearer.rlc = Some(RlcMode::Um);
+    let states: [Setup<'_, Message>; 1] = [("serving", &serving())];
+    table(&base_station(&params), &states, &[("re-establishment request 5", NOW, reestablish())])
 }
 
 pub fn dual_source() -> String {

@@ -3,8 +3,8 @@
 use super::core::{amf, smf, smf_that_takes_its_time, upf};
 use super::gnodeb::{
     conditional_source, conditional_source_that_forwards_early, conditional_target, dual_source, dual_target,
-    gnodeb_as_source, gnodeb_as_target, gnodeb_over_n2, gnodeb_that_gets_a_context,
-    gnodeb_that_waits_with_the_command, gnodeb_without_forwarding,
+    gnodeb_as_source, gnodeb_as_target, gnodeb_in_unacknowledged_mode, gnodeb_over_n2,
+    gnodeb_that_gets_a_context, gnodeb_that_waits_with_the_command, gnodeb_without_forwarding,
 };
 use super::units::{central_unit, central_unit_with_ltm, distributed_unit, ltm_user_equipment};
 use crate::L2Trigger;
@@ -26,6 +26,7 @@ lab::cases! {
     gnodeb_over_n2,
     gnodeb_without_forwarding,
     gnodeb_that_waits_with_the_command,
+    gnodeb_in_unacknowledged_mode,
     conditional_source,
     conditional_source_that_forwards_early,
     conditional_target,

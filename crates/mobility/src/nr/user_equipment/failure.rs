@@ -45,7 +45,9 @@ impl UserEquipment {
     /// Without a connection: looks for any cell.
     fn give_up(&mut self, out: &mut Vec<Action>) {
         self.state = State::Idle { retry: None };
-        out.extend([Action::Reestablish { reset: true }, Action::Search]);
+        out.push(Action::Reestablish { reset: true });
+        self.suspend(out);
+        out.push(Action::Search);
     }
 
     pub(super) fn cell_found(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
@@ -70,7 +72,9 @@ impl UserEquipment {
                 *step = Step::Read(base_station, now + self.params.times.system_information);
                 let after = self.entry();
                 self.note(Phase::CellChosen, out);
-                out.extend([Action::Reestablish { reset: false }, Action::Enter { base_station, after }]);
+                out.push(Action::Reestablish { reset: false });
+                self.suspend(out);
+                out.push(Action::Enter { base_station, after });
             }
             _ => {}
         }
@@ -130,6 +134,7 @@ impl UserEquipment {
     /// The bearers continue.
     fn resume(&mut self, base_station: Addr, out: &mut Vec<Action>) {
         self.note(Phase::Reestablished, out);
+        self.resume_bearers(out);
         if self.params.reports() {
             // The answer of layer 2 sends the message.
             self.state = State::Connected { base_station, candidates: Candidates::default() };

@@ -23,6 +23,11 @@ impl Alarm {
         }
     }
 
+    /// True if it is not set, or set to a later time.
+    pub fn misses(&self, due: Time, now: Time) -> bool {
+        self.0.is_none_or(|pending| pending > due.max(now))
+    }
+
     /// It may have rung.
     pub fn ring(&mut self, now: Time) {
         self.0 = self.0.filter(|pending| *pending > now);

@@ -2,6 +2,8 @@
 
 use super::alarm::{Alarm, Causes};
 use super::sending::{Sdu, Sending, State};
+use super::witness::Witness;
+use crate::context::Context;
 use crate::ids::AgentIndex;
 use roamlab_engine::Time;
 use roamlab_mobility::BearerValues;
@@ -18,6 +20,14 @@ pub struct Arrived {
     pub link: LinkId,
     /// The packet.
     pub packet: Waiting,
+}
+
+/// A time at which an end is to be looked at, and for what.
+pub type Deadline = (Time, &'static str);
+
+fn first<const N: usize>(deadlines: [(&'static str, Option<Time>); N]) -> Option<Deadline> {
+    let pending = deadlines.into_iter().filter_map(|(name, due)| Some((due?, name)));
+    pending.min_by_key(|(due, _)| *due)
 }
 
 /// A packet that waits for a number.
@@ -40,8 +50,12 @@ pub struct HostEnd {
     pub line: VecDeque<Line>,
     /// Its packets from the network.
     pub receiver: Receiver<Arrived>,
+    /// What this receiver has seen.
+    pub witness: Witness,
     /// When it began again: what was sent before is of the old bearer.
     pub restarted: Time,
+    /// It has no connection: it sends nothing, and hears nothing.
+    pub suspended: bool,
     /// When it is looked at next.
     pub alarm: Alarm,
     /// Cause of its losses.
@@ -56,7 +70,9 @@ impl HostEnd {
             sending: Sending::new(values),
             line: VecDeque::new(),
             receiver: Receiver::new(0, values.sn_bits, values.t_reordering),
+            witness: Witness::default(),
             restarted: Time::ZERO,
+            suspended: false,
             alarm: Alarm::default(),
             causes: Causes::default(),
         }
@@ -73,6 +89,21 @@ impl HostEnd {
     pub fn packets(&self) -> usize {
         self.waiting().count()
     }
+
+    /// When the first of its timers expires, or something else is to be looked at. `waits`: since when the first packet waits
+    /// for a link; `has_uplink`: the host has one.
+    pub fn next_deadline(&self, has_uplink: bool, waits: Option<Time>, cx: &Context) -> Option<Deadline> {
+        let line = self.line.front().and_then(|line| cx.pool.since(&cx.pool[&line.packet]));
+        let oldest = [line, waits].into_iter().flatten().min();
+        let of_waiting = oldest.zip(self.values.discard_timer).map(|(since, wait)| since + wait);
+        first([
+            ("t-Reordering", self.receiver.deadline()),
+            ("discardTimer", self.sending.transmitter.deadline()),
+            ("a timer of RLC", self.sending.repair.deadline().filter(|_| has_uplink)),
+            ("a confirmation", self.sending.next_confirmation().filter(|_| !self.line.is_empty())),
+            ("discardTimer of what waits", of_waiting),
+        ])
+    }
 }
 
 /// The end of a bearer at a base station.
@@ -88,12 +119,18 @@ pub struct StationEnd {
     pub frozen: bool,
     /// It was ended, and the host has not come since.
     pub ended: bool,
+    /// When it was ended last: what was sent before is of the old bearer.
+    pub restarted: Time,
     /// Its packets to the host.
     pub sending: Sending,
     /// Packets to the host that wait for a number.
     pub line: VecDeque<Line>,
     /// Packets from the host.
     pub receiver: Receiver<Arrived>,
+    /// What this receiver has seen.
+    pub witness: Witness,
+    /// Packets from the host that it no longer waited for when it was ended.
+    pub given_up: Vec<u32>,
     /// Packets from the host, with their numbers, that came before the numbers were known.
     pub early: VecDeque<(u32, Arrived)>,
     /// The host has these packets: FMC, and later ones.
@@ -125,9 +162,12 @@ impl StationEnd {
             adopted: false,
             frozen: false,
             ended: false,
+            restarted: Time::ZERO,
             sending: Sending::new(values),
             line: VecDeque::new(),
             receiver: Receiver::new(0, values.sn_bits, values.t_reordering),
+            witness: Witness::default(),
+            given_up: Vec::new(),
             early: VecDeque::new(),
             skipped: (0, BTreeSet::new()),
             copies_to: (Vec::new(), false),
@@ -146,12 +186,17 @@ impl StationEnd {
         (self.adopted, self.frozen, self.ended) = (true, false, false);
         self.sending.transmitter.continue_at(counts.downlink);
         let new = Receiver::new(counts.uplink, self.values.sn_bits, self.values.t_reordering);
+        self.witness = Witness::default();
         std::mem::replace(&mut self.receiver, new).restart()
     }
 
-    /// True if a packet without a number may get the next one.
-    pub fn may_number(&self) -> bool {
-        self.adopted && !self.frozen && !(self.sending.repairs() && self.sending.transmitter.is_stalled())
+    /// True if a packet without a number may get the next one. `central`: it is at a central unit.
+    pub fn may_number(&self, central: bool) -> bool {
+        let has_way = !central || self.unit.is_some();
+        self.adopted
+            && !self.frozen
+            && has_way
+            && !(self.sending.repairs() && self.sending.transmitter.is_stalled())
     }
 
     /// True if the host has reported that it has the packet with this number.
@@ -184,14 +229,38 @@ impl StationEnd {
         (self.reports && !waits).then(|| self.sending.last_confirmation().unwrap_or(now))
     }
 
+    /// The first packet without a confirmation, if others wait for that and nothing can bring it.
+    pub fn dead_number(&self, cx: &Context) -> Option<u32> {
+        let waits = self.adopted && !self.frozen && !self.line.is_empty() && !self.may_number(false);
+        let is_under_way = |(_, sdu): (u32, &Sdu)| matches!(sdu.state, State::OnLink(_) | State::Below(_));
+        let dead =
+            waits && self.next_deadline(cx).is_none() && !self.sending.transmitter.kept().any(is_under_way);
+        dead.then(|| self.sending.transmitter.first_unconfirmed())
+    }
+
     /// True if something is left for the host: it waits for a number, or is to be sent again.
     pub fn has_for_host(&self) -> bool {
         !self.line.is_empty() || self.sending.waiting().next().is_some()
     }
 
     /// When a packet that waits for a number is to be looked at: the first one's discardTimer.
-    pub fn line_deadline(&self, since: impl Fn(&Waiting) -> Option<Time>) -> Option<Time> {
+    fn line_deadline(&self, cx: &Context) -> Option<Time> {
         let wait = self.values.discard_timer?;
-        since(&self.line.front()?.packet).map(|since| since + wait)
+        let first = &self.line.front()?.packet;
+        cx.pool.since(&cx.pool[first]).map(|since| since + wait)
+    }
+
+    /// When the first of its timers expires, or something else is to be looked at.
+    pub fn next_deadline(&self, cx: &Context) -> Option<Deadline> {
+        let stalled =
+            (self.adopted && !self.frozen && !self.line.is_empty()).then(|| self.sending.next_confirmation());
+        first([
+            ("t-Reordering", self.receiver.deadline().filter(|_| !self.frozen)),
+            ("discardTimer", self.sending.transmitter.deadline()),
+            ("a timer of RLC", self.sending.repair.deadline()),
+            ("a confirmation", stalled.flatten()),
+            ("discardTimer of what waits", self.line_deadline(cx)),
+            ("a report", self.report_deadline(cx.now)),
+        ])
     }
 }

@@ -66,6 +66,8 @@ pub struct Sending {
     /// Packets in flight, or at the receiver, of which no copy is kept, because their discardTimers have expired.
     only: BTreeSet<u32>,
     confirmations: VecDeque<Confirmation>,
+    /// Packets that have arrived, of which no STATUS was heard: the next one has them too.
+    unheard: BTreeSet<u32>,
     /// (Distributed unit) numbers that are confirmed or given up, and not reported yet.
     pub done: Option<BTreeSet<u32>>,
 }
@@ -86,6 +88,7 @@ impl Sending {
             limit_reported: false,
             only: BTreeSet::new(),
             confirmations: VecDeque::new(),
+            unheard: BTreeSet::new(),
             done: None,
         }
     }
@@ -158,9 +161,26 @@ impl Sending {
         }
     }
 
-    /// True if no copy is kept of a packet that is in flight or at the receiver.
+    /// True if no copy is kept of a packet that is elsewhere still.
     pub fn is_only(&self, number: u32) -> bool {
         self.only.contains(&number)
+    }
+
+    /// It takes the place of another one: of some packets in flight no copy is kept.
+    pub fn succeed(&mut self, old: &mut Sending) {
+        self.only = std::mem::take(&mut old.only);
+    }
+
+    /// The host has these packets, also those that are kept no more.
+    pub fn forget_abandoned(&mut self, received: impl Fn(u32) -> bool) {
+        self.only.retain(|number| !received(*number));
+    }
+
+    /// (Central unit) keeps a packet no more that a distributed unit may still send: its discardTimer has expired.
+    pub fn abandon(&mut self, number: u32) {
+        if self.transmitter.forget(number).is_some() {
+            self.only.insert(number);
+        }
     }
 
     /// Takes the confirmations in that have arrived. `heard`: one that was sent then about a packet on this link is heard.
@@ -171,18 +191,27 @@ impl Sending {
             && arrival <= now
         {
             self.confirmations.pop_front();
+            self.unheard.insert(number);
             if heard(link, sent) {
-                if let Some(sdu) = self.transmitter.get_mut(number)
-                    && let State::Lost(copy) = std::mem::replace(&mut sdu.state, State::Received)
-                {
-                    released.push(copy.take());
+                for number in std::mem::take(&mut self.unheard) {
+                    released.extend(self.confirm(number));
                 }
-                self.transmitter.confirm(number);
-                self.repair.forget(number);
-                self.note_done(number);
             }
         }
         released
+    }
+
+    /// A packet is confirmed. A copy that RLC was to send again is returned.
+    fn confirm(&mut self, number: u32) -> Option<PacketId> {
+        let state =
+            self.transmitter.get_mut(number).map(|sdu| std::mem::replace(&mut sdu.state, State::Received));
+        self.transmitter.confirm(number);
+        self.repair.forget(number);
+        self.note_done(number);
+        match state {
+            Some(State::Lost(copy)) => Some(copy.take()),
+            _ => None,
+        }
     }
 
     /// Its central unit need not keep this packet any more.
@@ -215,6 +244,7 @@ impl Sending {
     fn restart_repair(&mut self) {
         self.repair.restart();
         self.confirmations.clear();
+        self.unheard.clear();
         self.limit_reported = false;
     }
 

@@ -42,7 +42,7 @@ impl Network {
         if cx.pool.since(&cx.pool[&packet]).is_none() {
             cx.pool.set_since(&packet, Some(cx.now));
         }
-        let number = cx.pool.number(&cx.pool[&packet]);
+        let (number, central) = (cx.pool.number(&cx.pool[&packet]), self.nodes[node].is_central);
         let end = self.radio_bearers.station(node, key.host, (key.slot, values));
         match number {
             Some(number) if end.is_skipped(number) => {
@@ -50,7 +50,9 @@ impl Network {
                 self.lose_skipped(node, packet, (key.host, cause), cx);
             }
             Some(number) => self.put_on_air(node, packet, (key.host, number, &[]), cx),
-            None if end.line.is_empty() && end.may_number() => self.number_down(node, packet, (key, &[]), cx),
+            None if end.line.is_empty() && end.may_number(central) => {
+                self.number_down(node, packet, (key, &[]), cx)
+            }
             None => {
                 let copied = self.copy_fresh(node, &packet, (key, Vec::new()), cx);
                 let Some(end) = self.radio_bearers.known_station(node, key.host) else { return };
@@ -207,8 +209,9 @@ impl Network {
 
     /// Packets that wait for a number get one, as long as they may.
     pub(super) fn number_line(&mut self, node: NodeId, host: Addr, cx: &mut Context) {
+        let central = self.nodes[node].is_central;
         while let Some(end) = self.radio_bearers.known_station(node, host)
-            && end.may_number()
+            && end.may_number(central)
             && let Some(Line { packet, copied }) = end.line.pop_front()
         {
             let key = HostAtAgent { host, slot: end.slot };
@@ -229,7 +232,8 @@ impl Network {
         if cx.pool.since(&cx.pool[&packet]).is_none() {
             cx.pool.set_since(&packet, Some(cx.now));
         }
-        let Some(link) = uplink else {
+        let suspended = self.radio_bearers.host(host).is_some_and(|end| end.suspended);
+        let Some(link) = uplink.filter(|_| !suspended) else {
             self.cells.wait(host, packet, cx);
             return self.watch_host(host, cx);
         };
@@ -367,6 +371,13 @@ impl Network {
         let Some(number) = cx.pool.number(&cx.pool[&packet]) else { return Some(packet) };
         let (from, delay) = (self.links[link].from, self.links.delay(link));
         let addr = self.nodes[host].addr;
+        let of_old = self.radio_bearers.known_station(from, addr).is_some_and(|end| started < end.restarted);
+        if of_old || self.radio_bearers.host(host).is_some_and(|end| end.suspended) {
+            let packet = self.repair(link, packet, started, cx)?;
+            let cause = self.cells.moved(addr);
+            cx.lose_by(packet, DropReason::BearerEnded, Location::Node(host), cause);
+            return None;
+        }
         self.note_lost_numbers(cx);
         self.settle_station(from, addr, cx);
         if let Some(end) = self.radio_bearers.known_station(from, addr) {
@@ -381,10 +392,12 @@ impl Network {
             return None;
         }
         let (arrived, expiry) = (Arrived { link, packet: packet.into() }, end.causes.expiry);
+        let problem = end.witness.arrives(&end.receiver, &arrived, &cx.pool);
         let place = (host, addr, self.cells.moved(addr));
         let arrival = end.causes.react(&mut end.receiver, place, cx, |receiver, now| {
             receiver.receive_numbered(number, arrived, now)
         });
+        self.check_numbers((host, addr), problem, cx);
         self.accept(host, arrival, (addr, expiry), cx);
         self.watch_host(host, cx);
         None
@@ -403,8 +416,10 @@ impl Network {
         let addr = self.nodes[host].addr;
         let Some(key) = self.bearer_at(station, addr) else { return Some(packet) };
         let values = self.bearer_values(station, key)?;
+        let here = &self.nodes[station];
+        let awaited = here.central.is_some() || here.buffers.contains_key(&key);
         let end = self.radio_bearers.station(station, addr, (key.slot, values));
-        if end.frozen || end.ended {
+        if end.frozen || end.ended || !(end.adopted || awaited) {
             // The host repeats to its next base station what is not confirmed.
             let packet = self.repair(link, packet, started, cx)?;
             let cause = self.cells.moved(addr);
@@ -451,10 +466,12 @@ impl Network {
         cx: &mut Context,
     ) {
         let Some(end) = self.radio_bearers.known_station(station, host) else { return };
+        let problem = end.witness.arrives(&end.receiver, &arrived, &cx.pool);
         let (expiry, place) = (end.causes.expiry, (station, host, self.cells.moved(host)));
         let arrival = end.causes.react(&mut end.receiver, place, cx, |receiver, now| {
             receiver.receive_numbered(number, arrived, now)
         });
+        self.check_numbers((station, host), problem, cx);
         self.accept(station, arrival, (host, expiry), cx);
         self.watch_station(station, host, cx);
     }
@@ -481,6 +498,15 @@ impl Network {
         }
     }
 
+    /// The receiver of a bearer at a node may have violated a law.
+    fn check_numbers(&mut self, (node, host): (NodeId, Addr), problem: Option<String>, cx: &Context) {
+        if let Some(problem) = problem {
+            let (host, node) = (&self.nodes[NodeId(host.number() as u32)].name, &self.nodes[node].name);
+            let law = || format!("radio bearer of \"{host}\": {problem}, at \"{node}\"");
+            self.radio_bearers.break_law(law, cx.now);
+        }
+    }
+
     /// A receiver delivers packets, when the present event has been dealt with.
     pub(super) fn deliver_in_order(
         &mut self,
@@ -488,8 +514,13 @@ impl Network {
         arrived: impl IntoIterator<Item = Arrived>,
         cx: &mut Context,
     ) {
-        let mut any = false;
-        for Arrived { link, packet } in arrived {
+        let (mut any, addr) = (false, self.nodes[node].addr);
+        for arrived in arrived {
+            let host = if self.nodes[node].is_host() { addr } else { cx.pool[&arrived.packet].header.src };
+            let witness = self.radio_bearers.witness(node, host);
+            let problem = witness.and_then(|witness| witness.delivers(&arrived, &cx.pool));
+            self.check_numbers((node, host), problem, cx);
+            let Arrived { link, packet } = arrived;
             let packet = packet.take();
             cx.pool.set_number(&packet, None);
             cx.pool.set_since(&packet, None);

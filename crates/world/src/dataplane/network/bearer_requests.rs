@@ -2,14 +2,16 @@
 
 use super::{Done, Network};
 use crate::context::Context;
-use crate::dataplane::bearer::{Sdu, State, StationEnd};
+use crate::dataplane::bearer::{Arrived, Sdu, State, StationEnd, Witness};
 use crate::ids::HostAtAgent;
 use roamlab_mobility::{BearerValues, RlcMode};
-use roamlab_packet::{Addr, BearerState, Counts, DropReason, Packet, PacketId, PacketPool, Received};
+use roamlab_packet::{
+    Addr, BearerState, Counts, DropReason, Packet, PacketId, PacketPool, Received, Waiting,
+};
 use roamlab_radio::bearer::Kept;
 use roamlab_record::cause::{Cause, CauseId, Kind};
 use roamlab_record::ids::{LinkId, Location, NodeId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 impl Network {
     /// The values of the bearer that a request is about.
@@ -26,10 +28,17 @@ impl Network {
         let values = self.asked_bearer(node, key)?;
         let end = self.radio_bearers.station(node, key.host, (key.slot, values));
         let cause = cx.current_cause();
+        let mut given_up: Vec<u32> = end.receiver.given_up().collect();
         let replaced = end.adopt(counts);
         let early = std::mem::take(&mut end.early);
+        given_up.extend(self.radio_bearers.given_up_by_source(key.host));
+        if let Some(end) = self.radio_bearers.known_station(node, key.host) {
+            end.receiver.inherit(given_up);
+        }
         for arrived in replaced {
-            cx.lose_by(arrived.packet.take(), stored_reason(values), Location::Node(node), cause);
+            let repeated = self.is_repeated(key.host, &arrived, cx);
+            let reason = if repeated { DropReason::CopyReleased } else { DropReason::BearerEnded };
+            cx.lose_by(arrived.packet.take(), reason, Location::Node(node), cause);
         }
         for each in early {
             self.take_up(node, key.host, each, cx);
@@ -40,7 +49,11 @@ impl Network {
     }
 
     /// The end at a base station gives no numbers and delivers nothing from the host, or does so again.
+    /// At a host: the bearer is suspended, or resumed.
     pub fn freeze_bearer(&mut self, node: NodeId, key: HostAtAgent, frozen: bool, cx: &mut Context) -> Done {
+        if self.nodes[node].is_host() {
+            return self.suspend_bearer(node, frozen, cx);
+        }
         let values = self.asked_bearer(node, key)?;
         self.settle_station(node, key.host, cx);
         let end = self.radio_bearers.station(node, key.host, (key.slot, values));
@@ -151,6 +164,8 @@ impl Network {
         for number in kept {
             lost.extend(end.sending.skip(number).map(|packet| packet.take()));
         }
+        let known_too = |number: u32| number < known.0 || known.1.contains(&number);
+        end.sending.forget_abandoned(known_too);
         if let Some(cell) = self.nodes[node].serves {
             lost.extend(self.links.take_matching(self.cells.air(cell), false, &is_known, cx));
         }
@@ -201,13 +216,15 @@ impl Network {
         Some(collected)
     }
 
-    /// Other base stations have got copies of all packets with a lower number.
-    pub(super) fn numbers_copied(&mut self, node: NodeId, host: Addr) -> u32 {
-        if self.nodes[node].central.is_some() {
-            return u32::MAX;
-        }
-        let end = self.radio_bearers.known_station(node, host);
-        end.and_then(|end| end.copied.values().copied().max()).unwrap_or(0)
+    /// True if a packet to a host is also at another base station. A central unit has all packets of its distributed units,
+    /// except those that it has given up.
+    pub(super) fn is_elsewhere(&self, node: NodeId, host: Addr, number: u32) -> bool {
+        let central = self.nodes[node].central.and_then(|central| self.nodes.at(central));
+        let end = self.radio_bearers.look_at(central.unwrap_or(node), host);
+        end.is_some_and(|end| match central {
+            Some(_) => !end.sending.is_only(number),
+            None => end.is_copied(number),
+        })
     }
 
     /// The end of a bearer at a base station is over: all that waits there, with whether another one has it too.
@@ -219,35 +236,50 @@ impl Network {
     ) -> Vec<(PacketId, bool)> {
         let Some(values) = self.bearer_values(node, key) else { return Vec::new() };
         self.note_lost_numbers(cx);
-        let Some(end) = self.radio_bearers.known_station(node, key.host) else { return Vec::new() };
         let is_unit = self.nodes[node].central.is_some();
-        // A central unit has all packets of its distributed units.
-        let copied = if is_unit { u32::MAX } else { end.copied.values().copied().max().unwrap_or(0) };
-        let handed_over = end.handed_over.max(copied);
+        let Some(end) = self.radio_bearers.known_station(node, key.host) else { return Vec::new() };
+        let copied = end.copied.values().copied().max().unwrap_or(0);
+        let handed_over = end.handed_over.max(if is_unit { u32::MAX } else { copied });
         let mut new = StationEnd::new(key.slot, values);
         (new.handed_over, new.alarm, new.ended, new.unit) = (handed_over, end.alarm, true, end.unit);
+        new.restarted = cx.now;
+        new.given_up = end.receiver.given_up().collect();
+        new.sending.succeed(&mut end.sending);
         let mut old = std::mem::replace(end, new);
         let line = old.line.into_iter().map(|line| (line.packet.take(), !line.copied.is_empty()));
         let mut ended: Vec<(PacketId, bool)> = line.collect();
         for (number, Kept { sdu, .. }) in old.sending.transmitter.take_all() {
             match sdu {
-                Sdu { state: State::Lost(packet), .. } => ended.push((packet.take(), number < copied)),
+                Sdu { state: State::Lost(packet), .. } => {
+                    let is_elsewhere =
+                        if is_unit { self.is_elsewhere(node, key.host, number) } else { number < copied };
+                    ended.push((packet.take(), is_elsewhere));
+                }
                 Sdu { state: State::Below(_), snapshot: Some(snapshot) } if number >= handed_over => {
                     ended.push((cx.pool.restore(snapshot), false));
                 }
                 _ => {}
             }
         }
-        // A host in acknowledged mode repeats what has arrived out of order, unless its discardTimer has expired.
-        let sending = self.radio_bearers.host(NodeId(key.host.number() as u32)).map(|end| &end.sending);
         let place = (node, key.host, self.cells.moved(key.host));
-        for arrived in old.causes.react(&mut old.receiver, place, cx, |receiver, _| receiver.restart()) {
-            let number = cx.pool.number(&cx.pool[&arrived.packet]);
-            let is_only = number.zip(sending).is_some_and(|(number, sending)| sending.is_only(number));
-            ended.push((arrived.packet.take(), values.rlc == RlcMode::Am && !is_only));
+        let stored = old.causes.react(&mut old.receiver, place, cx, |receiver, _| receiver.restart());
+        let early = old.early.into_iter().map(|(_, arrived)| arrived);
+        for arrived in stored.into_iter().chain(early) {
+            let repeated = self.is_repeated(key.host, &arrived, cx);
+            ended.push((arrived.packet.take(), repeated));
         }
-        ended.extend(old.early.into_iter().map(|(_, arrived)| (arrived.packet.take(), false)));
         ended
+    }
+
+    /// True if a host has a packet still that has arrived out of order, and sends it again at its next base station: in
+    /// acknowledged mode, unless an earlier one was given up.
+    fn is_repeated(&self, host: Addr, arrived: &Arrived, cx: &Context) -> bool {
+        let host = NodeId(host.number() as u32);
+        let number = |packet: &Waiting| cx.pool.number(&cx.pool[packet]);
+        let wanted = number(&arrived.packet);
+        let waits = || self.cells.waiting(host).any(|packet| number(packet) == wanted);
+        let end = self.radio_bearers.known_host(host).filter(|end| end.sending.repairs());
+        wanted.zip(end).is_some_and(|(number, end)| end.sending.transmitter.repeats(number) || waits())
     }
 
     /// A host's bearer continues in the cell that it enters next, or begins again (`reset`).
@@ -261,6 +293,7 @@ impl Network {
         let Some(end) = self.radio_bearers.host(host) else { return Ok(()) };
         let line: Vec<PacketId> =
             std::mem::take(&mut end.line).into_iter().map(|line| line.packet.take()).collect();
+        end.suspended = false;
         let restarts = reset || !end.sending.repairs();
         let mut first = Vec::new();
         if restarts {
@@ -268,6 +301,9 @@ impl Network {
             end.restarted = cx.now;
             let stored = end.causes.react(&mut end.receiver, place, cx, |receiver, _| receiver.restart());
             self.deliver_in_order(host, stored, cx);
+            if let Some(end) = self.radio_bearers.host(host) {
+                end.witness = Witness::default();
+            }
         }
         for packet in repeated {
             if reset {
@@ -284,6 +320,36 @@ impl Network {
         self.cells.wait_first(host, first);
         self.watch_host(host, cx);
         Ok(())
+    }
+
+    /// A host's bearer is suspended: it has no connection. Or it is resumed, and what has waited leaves.
+    fn suspend_bearer(&mut self, host: NodeId, suspended: bool, cx: &mut Context) -> Done {
+        let Some(end) = self.radio_bearers.host(host) else {
+            return Err("suspends its bearers, and the node has none".into());
+        };
+        end.suspended = suspended;
+        if !suspended && self.cells.uplink(host).is_some() {
+            let waiting = self.cells.take_waiting(host, |packet| !packet.is_signal(), &cx.pool);
+            waiting.into_iter().for_each(|packet| self.send_uplink(host, packet, cx));
+        }
+        Ok(())
+    }
+
+    /// Packets that have waited for a link leave. Those of a suspended bearer wait on.
+    pub(super) fn send_waiting(
+        &mut self,
+        host: NodeId,
+        packets: impl IntoIterator<Item = Waiting>,
+        cx: &mut Context,
+    ) {
+        let suspended = self.radio_bearers.host(host).is_some_and(|end| end.suspended);
+        for packet in packets.into_iter().map(Waiting::take) {
+            if suspended && !cx.pool[&packet].is_signal() {
+                self.cells.wait_on(host, vec![packet], VecDeque::new());
+            } else {
+                self.send_uplink(host, packet, cx);
+            }
+        }
     }
 
     /// A host's own packets go to another one of its cells from now on.
@@ -380,9 +446,4 @@ fn in_order(
         }
     }
     all.into_values().chain(others).collect()
-}
-
-/// Why packets that a receiver has stored are dropped.
-fn stored_reason(values: BearerValues) -> DropReason {
-    if values.rlc == RlcMode::Am { DropReason::CopyReleased } else { DropReason::BearerEnded }
 }

@@ -206,7 +206,7 @@ impl Network {
         let cause = self.cells.moved(host);
         let Some(end) = self.radio_bearers.known_station(node, host) else { return };
         for number in end.sending.transmitter.on_deadline(cx.now) {
-            end.sending.transmitter.forget(number);
+            end.sending.abandon(number);
         }
         let wait = end.values.discard_timer;
         let lost = expired_line(&mut end.line, |since| wait.is_some_and(|wait| since + wait <= cx.now), cx);
@@ -222,17 +222,19 @@ impl Network {
         }
         let mut first = self.repeat_uplink(host, |kept: &Kept<Sdu>| !kept.confirmed, cx);
         let Some(end) = self.radio_bearers.host(host) else { return Ok(()) };
+        end.suspended = false;
         first.extend(std::mem::take(&mut end.line).into_iter().map(|line| line.packet.take()));
         self.cells.wait_first(host, first);
         self.watch_host(host, cx);
         Ok(())
     }
 
-    /// A host has reached a base station: its packets wait there, if the numbers are not known.
+    /// A host has reached a base station that expects it: its packets wait there, if the numbers are not known. Any other base
+    /// station does not hear them.
     pub(super) fn expect_bearer(&mut self, station: NodeId, host: NodeId) {
         let addr = self.nodes[host].addr;
-        if let Some(end) = self.radio_bearers.known_station(station, addr) {
-            end.ended = false;
-        }
+        let Some(end) = self.radio_bearers.known_station(station, addr) else { return };
+        let key = HostAtAgent { host: addr, slot: end.slot };
+        end.ended = end.ended && !self.nodes[station].buffers.contains_key(&key);
     }
 }

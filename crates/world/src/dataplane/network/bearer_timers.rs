@@ -2,10 +2,10 @@
 
 use super::Network;
 use crate::context::Context;
-use crate::dataplane::bearer::{Line, Sdu, State};
+use crate::dataplane::bearer::{Deadline, Line, Sdu, State};
 use crate::event::Event;
 use roamlab_engine::Time;
-use roamlab_packet::{Addr, DropReason, Packet, PacketId, PacketPool, Waiting};
+use roamlab_packet::{Addr, DropReason, Packet, PacketId, PacketPool};
 use roamlab_radio::bearer::Receiver;
 use roamlab_record::cause::{Cause, CauseId, Kind};
 use roamlab_record::ids::{LinkId, Location, NodeId};
@@ -172,43 +172,46 @@ impl Network {
     /// Sets when the end at a base station is looked at next.
     pub(super) fn watch_station(&mut self, station: NodeId, host: Addr, cx: &mut Context) {
         let Some(end) = self.radio_bearers.known_station(station, host) else { return };
-        let sending = &end.sending;
-        let stalled =
-            (end.adopted && !end.frozen && !end.line.is_empty()).then(|| sending.next_confirmation());
-        let since = |packet: &Waiting| cx.pool.since(&cx.pool[packet]);
-        let deadlines = [
-            end.receiver.deadline().filter(|_| !end.frozen),
-            sending.transmitter.deadline(),
-            sending.repair.deadline(),
-            stalled.flatten(),
-            end.line_deadline(since),
-            end.report_deadline(cx.now),
-        ];
-        let due = deadlines.into_iter().flatten().min();
+        let due = end.next_deadline(cx).map(|(due, _)| due);
         end.alarm.set(due, (station, NodeId(host.number() as u32)), cx);
     }
 
     /// The same at a host.
     pub(super) fn watch_host(&mut self, host: NodeId, cx: &mut Context) {
+        let due = self.host_deadline(host, cx).map(|(due, _)| due);
+        if let Some(end) = self.radio_bearers.host(host) {
+            end.alarm.set(due, (host, host), cx);
+        }
+    }
+
+    fn host_deadline(&self, host: NodeId, cx: &Context) -> Option<Deadline> {
+        let waits = self.cells.waiting(host).find_map(|packet| cx.pool.since(&cx.pool[packet]));
         let has_uplink = self.cells.uplink(host).is_some();
-        let Some(end) = self.radio_bearers.host(host) else { return };
-        let sending = &end.sending;
-        let wait = end.values.discard_timer;
-        let oldest = wait.and_then(|wait| {
-            let since = |packet: &Waiting| cx.pool.since(&cx.pool[packet]);
-            let line = end.line.front().and_then(|line| since(&line.packet));
-            let waits = self.cells.waiting(host).find_map(since);
-            [line, waits].into_iter().flatten().min().map(|since| since + wait)
+        self.radio_bearers.known_host(host)?.next_deadline(has_uplink, waits, cx)
+    }
+
+    /// A packet of a bearer to a host that is never confirmed, though others wait for that: its number, and node and host.
+    pub fn dead_number(&self, cx: &Context) -> Option<(NodeId, NodeId, u32)> {
+        let mut all = self.radio_bearers.all_stations();
+        all.find_map(|(&(host, station), end)| {
+            Some((station, NodeId(host.number() as u32), end.dead_number(cx)?))
+        })
+    }
+
+    /// A timer of a bearer that should have expired, if there is one: its node and host, and when.
+    pub fn overdue_bearer(&self, cx: &Context) -> Option<(NodeId, NodeId, Deadline)> {
+        let at_stations = self.radio_bearers.all_stations().map(|(&(host, station), end)| {
+            (station, NodeId(host.number() as u32), end.next_deadline(cx), end.alarm)
         });
-        let deadlines = [
-            end.receiver.deadline(),
-            sending.transmitter.deadline(),
-            sending.repair.deadline().filter(|_| has_uplink),
-            sending.next_confirmation().filter(|_| !end.line.is_empty()),
-            oldest,
-        ];
-        let due = deadlines.into_iter().flatten().min();
-        end.alarm.set(due, (host, host), cx);
+        let at_hosts = self
+            .radio_bearers
+            .all_hosts()
+            .map(|(&host, end)| (host, host, self.host_deadline(host, cx), end.alarm));
+        let mut overdue = at_stations.chain(at_hosts).filter_map(|(node, host, deadline, alarm)| {
+            let (due, timer) = deadline.filter(|(due, _)| alarm.misses(*due, cx.now))?;
+            Some((node, host, (due, timer)))
+        });
+        overdue.next()
     }
 }
 

@@ -242,9 +242,9 @@ impl Network {
                 |packet: &Packet, _: &PacketPool| packet.header.dst == key.host && !packet.is_signal();
             lost.extend(self.links.take_matching(air, false, &for_host, cx));
         }
-        let copied = self.numbers_copied(node, key.host);
         let has_copy = |packet: &PacketId, cx: &Context| {
-            cx.pool.number(&cx.pool[packet]).is_some_and(|number| number < copied)
+            let number = cx.pool.number(&cx.pool[packet]);
+            number.is_some_and(|number| self.is_elsewhere(node, key.host, number))
         };
         let lost = lost.into_iter().map(|packet| (has_copy(&packet, cx), packet)).collect::<Vec<_>>();
         let ended = self.end_numbered(node, key, cx).into_iter().map(|(packet, copied)| (copied, packet));

@@ -160,7 +160,7 @@ impl Flows {
         let data = cx.pool.deliver(packet);
         state.timeouts.arrived(data, data.serial);
         let seq = data.seq();
-        note_delivery(state, data, (true, u64::from(data.payload())), cx.now, &mut cx.probes);
+        note_delivery(state, data, data.serial, (true, u64::from(data.payload())), cx.now, &mut cx.probes);
         if state.units.is_some() {
             self.unit_arrived(flow, seq, cx);
         }
@@ -250,7 +250,7 @@ impl Flows {
         state.timeouts.arrived(data, original);
         if arrival.has_data {
             let seq = data.seq();
-            note_delivery(state, data, (arrival.fresh, arrival.bytes), now, &mut cx.probes);
+            note_delivery(state, data, original, (arrival.fresh, arrival.bytes), now, &mut cx.probes);
             if arrival.fresh && state.units.is_some() {
                 self.unit_arrived(flow, seq, cx);
             }
@@ -447,17 +447,19 @@ fn arm_earlier(wake: &mut Wake, deadline: Time, (flow, side): (u32, Side), cx: &
     cx.scheduler.push_once(wake.armed, wake.place, Event::Endpoint { flow, side });
 }
 
-/// Takes a data packet that has left the network into the totals of its flow and into the record.
+/// Takes a data packet that has left the network into the totals of its flow and into the record. `original`: serial number
+/// of the packet that it is a copy of, or its own.
 #[inline(always)]
 pub(super) fn note_delivery(
     state: &mut Flow,
     data: &Packet,
+    original: u64,
     (fresh, payload): (bool, u64),
     now: Time,
     probes: &mut Probes,
 ) {
     let Packet { flow, serial, created, .. } = *data;
-    let late_by_pkts = state.arrived(serial, fresh, payload, now);
+    let late_by_pkts = state.arrived(original, fresh, payload, now);
     if probes.wanted.deliveries {
         let (seq, bytes) = (data.seq(), data.wire_size().0);
         let delivery =

@@ -135,7 +135,7 @@ impl Flows {
             let fresh = if is_present { stack.receives(stack.bytes(&segment)) } else { 0 };
             state.timeouts.arrived(data, original);
             let taken = (fresh > 0, if fresh > 0 { fresh } else { all });
-            note_delivery(state, data, taken, cx.now, &mut cx.probes);
+            note_delivery(state, data, original, taken, cx.now, &mut cx.probes);
         } else if node == state.src && is_present {
             stack.takes_acknowledgement(&segment, cx.now);
         }

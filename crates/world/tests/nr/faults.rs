@@ -1,0 +1,148 @@
+//! Faults with one right outcome each (shared specification of NR, section 7), alone and in pairs.
+
+use super::conditional;
+use super::lab::{Lab, Run, Trouble};
+
+/// More often than SCTP or RLC repeats.
+fn for_good(message: &str) -> Vec<Trouble> {
+    (1..=11).map(|number| Trouble::lost(message, number)).collect()
+}
+
+fn late(message: &str, occurrence: u32, delay_ms: u64) -> Trouble {
+    Trouble { delay_ms: Some(delay_ms), ..Trouble::lost(message, occurrence) }
+}
+
+fn run(troubles: Vec<Trouble>, lab: &Lab) -> Run {
+    Lab { troubles, duration_ms: 8_000, ..lab.clone() }.run()
+}
+
+/// The host goes back while the path is being switched.
+fn there_and_back(mobility: &str) -> Lab {
+    Lab { visits: vec![("gnb1", 0), ("gnb2", 3_000), ("gnb1", 3_150)], ..Lab::with(mobility) }
+}
+
+/// Fault 3: the target keeps one context, and answers once.
+#[test]
+fn a_request_that_comes_twice_prepares_one_handover() {
+    for delay in [0, 1, 60, 400] {
+        let run = run(vec![Trouble::lost("xn-handover-request", 1).copied(delay)], &Lab::default());
+        assert_eq!(run.sent("xn-handover-request-acknowledge").len(), 1, "{delay} ms\n{}", run.chart());
+        run.assert_flawless();
+    }
+}
+
+/// Fault 6: numbers of a handover that is over are ignored.
+#[test]
+fn numbers_of_another_handover_are_ignored() {
+    for delay in [100, 250, 600] {
+        let twice = Trouble::lost("xn-sn-status-transfer", 1).copied(delay);
+        run(vec![twice], &there_and_back("")).assert_flawless();
+    }
+}
+
+/// Fault 10: direct packets that come before the target knows of the path switch wait. When the source alone expects the host,
+/// packets find no context, and are lost by that name.
+#[test]
+fn direct_packets_wait_and_packets_without_a_context_are_lost_by_name() {
+    for message in ["ng-path-switch-request-acknowledge", "sbi-update-sm-context-response"] {
+        run(vec![late(message, 2, 300)], &Lab::default()).assert_flawless();
+    }
+    let lab = Lab {
+        visits: vec![("gnb1", 0), ("gnb2", 3_000), ("gnb1", 3_030)],
+        timers: "t304 = \"500 ms\", joining = \"30 ms\",".into(),
+        ..Lab::default()
+    };
+    let run = run(Vec::new(), &lab);
+    let reasons: Vec<&str> = run.0.lost("udp").map(|loss| &*loss.reason).collect();
+    assert!(reasons.contains(&"no-binding"), "{reasons:?}\n{}", run.chart());
+    assert!(reasons.iter().all(|reason| ["no-binding", "bearer-ended"].contains(reason)), "{reasons:?}");
+}
+
+/// Fault 12: RLC repeats the message; if that fails too, the target's own wait ends the handover, and the host re-establishes its
+/// connection.
+#[test]
+fn a_complete_message_that_is_lost_for_good_ends_in_another_connection() {
+    let lost = (1..=9).map(|number| Trouble::lost("rrc-reconfiguration-complete", number)).collect();
+    let lab = Lab { timers: "t304 = \"200 ms\", joining = \"600 ms\",".into(), ..Lab::default() };
+    let run = run(lost, &lab);
+    assert!(run.0.delivered("udp").any(|delivery| delivery.sent > 7_900_000_000), "{}", run.chart());
+}
+
+/// Fault 19: the source fails under T304. What it has sent in vain is at the target.
+#[test]
+fn a_source_that_fails_while_the_host_has_both_links_costs_time_alone() {
+    let lab = Lab {
+        radio: "t310 = \"50 ms\"\nslope_db_per_s = 4000.0".into(),
+        bearer: ", t_poll_retransmit = \"4 s\"".into(),
+        ..Lab::with("daps = true")
+    };
+    let run = run(Vec::new(), &lab);
+    assert!(run.gap() > 50_000, "the source is silent: {}", run.gap());
+    run.assert_flawless();
+}
+
+/// Fault 20: the host goes to a candidate that was cancelled meanwhile, because it was not told.
+#[test]
+fn a_candidate_that_was_cancelled_is_the_wrong_cell() {
+    let lab = Lab {
+        timers: "candidate = \"300 ms\", t304 = \"200 ms\",".into(),
+        troubles: (2..=11).map(|number| Trouble::lost("rrc-conditional-reconfiguration", number)).collect(),
+        duration_ms: 8_000,
+        ..conditional::lab("")
+    };
+    let run = lab.run();
+    assert!(run.phase("handover-executed") < run.phase("link-failed"), "{}", run.chart());
+    assert!(run.phase("reestablished") > 0);
+    run.assert_flawless();
+}
+
+/// Faults 7 and 15: the marker of the first path switch is lost, and the host goes back.
+#[test]
+fn a_lost_end_marker_and_a_return() {
+    for number in 1..=4 {
+        for path_switch in ["0 s", "200 ms"] {
+            let lab = there_and_back(&format!("path_switch = \"{path_switch}\""));
+            let run = run(vec![Trouble::lost("gtpu-end-marker", number)], &lab);
+            assert_eq!(run.lost(), [], "marker {number}\n{}", run.chart());
+        }
+    }
+}
+
+/// Faults 4 and 5: the numbers come behind the first packets, and then never.
+#[test]
+fn numbers_that_are_late_and_then_lost() {
+    let mut troubles = vec![late("xn-sn-status-transfer", 1, 40)];
+    troubles.extend((2..=12).map(|number| Trouble::lost("xn-sn-status-transfer", number)));
+    let run = run(troubles, &there_and_back(""));
+    assert!(run.0.delivered("udp").any(|delivery| delivery.sent > 7_900_000_000), "{}", run.chart());
+}
+
+/// Faults 11 and 13: the source takes its host back, and the path switch is late.
+#[test]
+fn a_host_that_is_taken_back_and_a_late_path_switch() {
+    let lab = Lab {
+        visits: vec![("gnb1", 0), ("gnb2", 3_000), ("gnb1", 3_030), ("gnb2", 3_400)],
+        timers: "t304 = \"50 ms\",".into(),
+        ..Lab::default()
+    };
+    run(vec![late("ng-path-switch-request", 1, 400)], &lab);
+}
+
+/// Fault 16 with a discardTimer: packets are discarded before the source learns where the host is.
+#[test]
+fn a_lost_success_and_a_discard_timer() {
+    let bearer = ", discard_timer = \"50 ms\"";
+    let lab = conditional::lab("");
+    let lab = Lab { bearer: format!("{}{bearer}", lab.bearer), ..lab };
+    let run = run(for_good("xn-handover-success"), &lab);
+    let reasons: Vec<&str> = run.0.lost("udp").map(|loss| &*loss.reason).collect();
+    assert!(!reasons.is_empty() && reasons.iter().all(|reason| *reason == "discard-timer"), "{reasons:?}");
+}
+
+/// Faults 18 and 2: the host returns to its source, and the acknowledgement of its next handover is late.
+#[test]
+fn a_target_that_is_not_reached_and_a_late_acknowledgement() {
+    let lab =
+        Lab { timers: "t304 = \"50 ms\", preparation = \"100 ms\",".into(), ..Lab::with("daps = true") };
+    run(vec![late("xn-handover-request-acknowledge", 2, 200)], &lab).assert_flawless();
+}

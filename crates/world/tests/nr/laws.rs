@@ -1,0 +1,385 @@
+//! Laws that the record of each NR run keeps, whatever happens to it.
+//!
+//! 1. Each datagram has an end: it is delivered, or lost for a reason. None is delivered twice. (A copy of one that is
+//!    delivered may be lost for a reason of its own.)
+//! 2. A reason needs what leads to it: a discardTimer that is over, a limit of a buffer, an expiry of t-Reordering. In
+//!    acknowledged mode with forwarding, as long as the connection lasts, there is no other reason.
+//! 3. Datagrams come in order, unless the guard has ended a wait for the end marker.
+//! 4. Each message, end markers included, arrives or is a loss.
+//! 5. Each packet that a base station has forwarded arrives once or is lost once.
+//! 6. t-Reordering expires only if packets wait behind a gap, which are delivered at that time.
+//! 7. T304 and T301 end by one of their causes.
+//! 8. Late forwarding to candidates begins when a target has the host.
+//! 9. Within a central unit there is no message of Xn and no end marker.
+//! 10. A silence of the user plane has an explanation.
+
+use crate::lab::record::{MS, Record};
+use roamlab_mobility::nr::{CandidateForwarding, Forwarding, Params};
+use roamlab_mobility::{BearerValues, MobilitySpec, RlcMode};
+use roamlab_world::Scenario;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Names of what a scenario permits.
+pub struct Laws {
+    params: Params,
+    values: BearerValues,
+    /// Packets are lost on the air at random.
+    lossy: bool,
+    /// A base station is in two nodes, and there is one.
+    is_one_unit: bool,
+    /// UDP flows with the time of the first datagram, and from one to the next, in ns.
+    datagrams: BTreeMap<String, (u64, f64)>,
+    /// There are other flows.
+    has_streams: bool,
+    /// The flows stop before the run does.
+    drains: bool,
+}
+
+/// Small buffers: some packets may find no room.
+const SMALL: u32 = 1_000;
+/// A silence that needs an explanation.
+const SILENCE: u64 = 150 * MS;
+
+impl Laws {
+    /// The laws of a scenario. `None`: its mobility is not that of NR.
+    pub fn of(text: &str) -> Laws {
+        let scenario =
+            Scenario::parse(text, "laws.toml").unwrap_or_else(|problem| panic!("{problem}\n{text}"));
+        let specs: Vec<MobilitySpec> =
+            scenario.mobility.iter().flat_map(|all| all.iter()).map(|(_, spec)| spec.clone()).collect();
+        let [MobilitySpec::Nr(params)] = &specs[..] else { panic!("not a scenario of NR") };
+        let table: toml::Table = text.parse().expect("a table");
+        let flows = table["flows"].as_array().expect("flows");
+        let mut datagrams = BTreeMap::new();
+        for flow in flows.iter().filter(|flow| flow.get("transport").is_none()) {
+            let app = &flow["app"];
+            if app["kind"].as_str() == Some("cbr") {
+                let start = time(app.get("start").and_then(toml::Value::as_str).unwrap_or("0 ms"));
+                let bits = number(&app["packet"]) * 8.0;
+                let name = flow["name"].as_str().expect("a name").to_owned();
+                datagrams.insert(name, (start, bits / rate(&app["rate"]) * 1e9));
+            }
+        }
+        Laws {
+            values: params.bearer.values(),
+            lossy: table["cells"].as_table().expect("cells").values().any(is_lossy),
+            is_one_unit: params.central_units.len() == 1,
+            has_streams: datagrams.len() < flows.len(),
+            drains: flows.iter().all(|flow| flow["app"].get("stop").is_some()),
+            params: params.clone(),
+            datagrams,
+        }
+    }
+
+    /// All laws that the record of a run breaks.
+    pub fn broken(&self, record: &Record) -> Vec<String> {
+        let mut broken = Vec::new();
+        for flow in self.datagrams.keys() {
+            self.ends(record, flow, &mut broken);
+            self.order(record, flow, &mut broken);
+        }
+        self.reasons(record, &mut broken);
+        messages(record, &mut broken);
+        self.forwarded(record, &mut broken);
+        self.expiries(record, &mut broken);
+        self.timers(record, &mut broken);
+        self.late_forwarding(record, &mut broken);
+        self.inside_a_unit(record, &mut broken);
+        self.silences(record, &mut broken);
+        broken.truncate(12);
+        broken
+    }
+
+    fn confirms(&self) -> bool {
+        self.values.rlc == RlcMode::Am
+    }
+
+    /// Each datagram has one end.
+    fn ends(&self, record: &Record, flow: &str, broken: &mut Vec<String>) {
+        let mut ends: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+        for delivery in record.delivered(flow) {
+            ends.entry(delivery.seq).or_default().push(format!("delivered at {}", ms(delivery.time)));
+        }
+        // A host may give up a packet that it would have repeated: then its last end is that of the copy.
+        let begins_again = record.phase("fully-configured", 0).is_some();
+        let repeats = self.confirms() && (self.values.discard_timer.is_some() || begins_again);
+        let copies = record.losses.iter().filter(|loss| repeats && &*loss.flow == flow);
+        for loss in record.lost(flow).chain(copies) {
+            let end = format!("{} at {} in {}", loss.reason, ms(loss.time), loss.place);
+            ends.entry(loss.seq).or_default().push(end);
+        }
+        let sent = record.total(flow, "sent_pkts");
+        let none: Vec<u64> = (0..sent).filter(|seq| !ends.contains_key(seq)).collect();
+        let inside = record.census("inside");
+        // In a run whose flows go on until its end the last ones are under way.
+        let under_way = !self.drains && none.len() as u64 <= inside;
+        if !none.is_empty() && !under_way {
+            broken.push(format!("{flow}: datagrams {} have no end, {inside} are inside", few(&none)));
+        }
+        let came = |ends: &Vec<String>| ends.iter().filter(|end| end.starts_with("delivered")).count();
+        let twice: Vec<_> = ends.iter().filter(|(_, ends)| came(ends) > 1).collect();
+        if let Some((seq, ends)) = twice.first() {
+            broken.push(format!("{flow}: {} datagrams are delivered twice, {seq}: {ends:?}", twice.len()));
+        }
+    }
+
+    /// Datagrams come in order, unless the guard has ended a wait.
+    fn order(&self, record: &Record, flow: &str, broken: &mut Vec<String>) {
+        // Behind a new connection come packets that an old base station has forwarded for the last one.
+        let excused = record.phase("reordering-timed-out", 0).is_some() || !self.lasts(record);
+        let late: Vec<u64> = record
+            .delivered(flow)
+            .filter(|delivery| delivery.late_by > 0)
+            .map(|delivery| delivery.seq)
+            .collect();
+        if !late.is_empty() && !excused {
+            broken.push(format!("{flow}: datagrams {} are overtaken", few(&late)));
+        }
+    }
+
+    /// Reasons of losses, and what leads to each.
+    fn reasons(&self, record: &Record, broken: &mut Vec<String>) {
+        let mut strange: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let connected = record.phase("service-restored", 0).unwrap_or(u64::MAX);
+        let lasts = self.lasts(record);
+        for loss in record.losses.iter().filter(|loss| loss.loses_data() && &*loss.flow != "signalling") {
+            let sent =
+                self.datagrams.get(&*loss.flow).map(|(start, step)| start + (loss.seq as f64 * step) as u64);
+            let right = match &*loss.reason {
+                "discard-timer" => self
+                    .values
+                    .discard_timer
+                    .is_some_and(|wait| sent.is_none_or(|sent| loss.time + 1_000 >= sent + wait.as_nanos())),
+                "buffer-overflow" => {
+                    self.params.buffer_limit.0 < SMALL || self.params.bearer.queue_packets.0 < SMALL
+                }
+                // What waits behind a discarded packet is not repeated.
+                "bearer-ended" if self.values.discard_timer.is_some() => true,
+                "late" => record.expiries.iter().any(|expiry| expiry.time <= loss.time),
+                _ => loss.time < connected || !self.confirms() || !self.forwards() || !lasts,
+            };
+            if !right {
+                let one = format!("{} {} at {} in {}", loss.flow, loss.seq, ms(loss.time), loss.place);
+                strange.entry(loss.reason.to_string()).or_default().push(one);
+            }
+        }
+        for (reason, losses) in strange {
+            broken.push(format!("{} lost, {reason}: {}", losses.len(), losses[0]));
+        }
+    }
+
+    fn forwards(&self) -> bool {
+        self.params.forwarding != Forwarding::None
+    }
+
+    /// The host has had one connection since it first had one, and its bearer has not begun again.
+    fn lasts(&self, record: &Record) -> bool {
+        let count = |name: &str| record.phases.iter().filter(|noted| &*noted.phase == name).count();
+        let asked = record.signals.iter().any(|signal| &*signal.message == "ng-ue-context-release-request");
+        let drops = self.params.forwarding == Forwarding::Indirect && count("handover-cancelled") > 0;
+        // A target may forget the host before its source gives up, and a source what still comes back.
+        let timers = &self.params.timers;
+        let forgets = timers.joining.is_some() || timers.forwarding_hold.as_nanos() < 500 * MS;
+        let recovers = self.params.ltm.as_ref().is_none_or(|ltm| ltm.repeat_recovery);
+        count("service-restored") == 1
+            && count("fully-configured") == 0
+            && !asked
+            && !drops
+            && !forgets
+            && recovers
+    }
+
+    /// Each packet that a base station has forwarded has one end.
+    fn forwarded(&self, record: &Record, broken: &mut Vec<String>) {
+        let of_datagrams = |flow: &str| self.datagrams.contains_key(flow);
+        let sent: BTreeSet<u64> = record
+            .releases
+            .iter()
+            .filter(|release| !release.to.is_empty() && of_datagrams(&release.flow))
+            .map(|release| release.serial)
+            .collect();
+        let mut ends: BTreeMap<u64, u32> = sent.iter().map(|serial| (*serial, 0)).collect();
+        let arrived = record.deliveries.iter().map(|delivery| delivery.serial);
+        for serial in arrived.chain(record.losses.iter().map(|loss| loss.serial)) {
+            if let Some(count) = ends.get_mut(&serial) {
+                *count += 1;
+            }
+        }
+        let is_wrong = |count: u32| count > 1 || count == 0 && self.drains;
+        let wrong: Vec<u64> =
+            ends.iter().filter(|(_, count)| is_wrong(**count)).map(|(serial, _)| *serial).collect();
+        if !wrong.is_empty() {
+            broken.push(format!("of {} forwarded packets {} have not one end", sent.len(), few(&wrong)));
+        }
+    }
+
+    /// An expiry of t-Reordering at the host delivers packets.
+    fn expiries(&self, record: &Record, broken: &mut Vec<String>) {
+        if self.has_streams {
+            return;
+        }
+        for expiry in record.expiries.iter().filter(|expiry| &*expiry.place == "ue") {
+            if !record.deliveries.iter().any(|delivery| delivery.time == expiry.time) {
+                broken.push(format!("t-Reordering expires at {} and nothing is delivered", ms(expiry.time)));
+            }
+        }
+    }
+
+    /// T304 of a handover that the host executes, and T301, end by one of their causes.
+    fn timers(&self, record: &Record, broken: &mut Vec<String>) {
+        let timers = &self.params.timers;
+        let of_host = |name: &str, from: u64, until: u64| {
+            let is_it = |time: u64, noted: &str| noted == name && from <= time && time <= until;
+            record.phases.iter().any(|noted| is_it(noted.time, &noted.phase))
+        };
+        let come = |name: &str, from: u64, until: u64| {
+            let times = record.signals.iter().filter(|signal| &*signal.message == name);
+            times.filter_map(|signal| signal.arrived).any(|time| from <= time && time <= until)
+        };
+        for noted in record.phases.iter().filter(|noted| &*noted.phase == "handover-executed") {
+            let until = noted.time + timers.t304.as_nanos();
+            let ends = ["access-granted", "link-failed", "cell-found"];
+            if until < record.end && !ends.iter().any(|name| of_host(name, noted.time, until)) {
+                broken.push(format!("T304 of {} does not end", ms(noted.time)));
+            }
+        }
+        let requests =
+            record.signals.iter().filter(|signal| &*signal.message == "rrc-reestablishment-request");
+        for request in requests {
+            let (from, until) = (request.sent, request.sent + timers.t301.as_nanos());
+            let answers = ["rrc-reestablishment", "rrc-fallback-setup", "rrc-no-context"];
+            let ends = ["link-failed", "cell-found", "link-down", "service-requested", "radio-link-failure"];
+            let ended = answers.iter().any(|name| come(name, from, until))
+                || ends.iter().any(|name| of_host(name, from + 1, until + MS));
+            if until < record.end && !ended {
+                // It expires, and the host searches a cell.
+                let searches = of_host("cell-found", until, until + 1_000 * MS);
+                if !searches {
+                    broken.push(format!("T301 of {} does not end", ms(from)));
+                }
+            }
+        }
+    }
+
+    /// Late forwarding to candidates begins when a target has the host.
+    fn late_forwarding(&self, record: &Record, broken: &mut Vec<String>) {
+        let late = self.params.candidate_forwarding == CandidateForwarding::Late;
+        if self.params.conditional.is_none() || !late {
+            return;
+        }
+        let leads = [
+            "xn-handover-success",
+            "xn-ue-context-release",
+            "xn-u-address-indication",
+            "gtpu-end-marker",
+            "xn-handover-cancel",
+            "xn-handover-request",
+            "ng-ue-context-release-command",
+        ];
+        for release in record.releases.iter().filter(|release| !release.to.is_empty()) {
+            let led = record.signals.iter().any(|signal| {
+                leads.contains(&&*signal.message)
+                    && signal.destination == release.node
+                    && signal.arrived.is_some_and(|time| time <= release.time)
+            });
+            if !led {
+                let (node, time) = (&release.node, ms(release.time));
+                broken.push(format!("\"{node}\" forwards at {time} before a target has the host"));
+                return;
+            }
+        }
+    }
+
+    /// Within a central unit there is no message of Xn and no end marker.
+    fn inside_a_unit(&self, record: &Record, broken: &mut Vec<String>) {
+        let outside = |name: &str| name.starts_with("xn-") || name.starts_with("gtpu-");
+        if self.is_one_unit
+            && let Some(signal) = record.signals.iter().find(|signal| outside(&signal.message))
+        {
+            broken.push(format!("a central unit sends {} at {}", signal.message, ms(signal.sent)));
+        }
+    }
+
+    /// A silence of the user plane has an explanation: a phase of a handover, or t-Reordering.
+    fn silences(&self, record: &Record, broken: &mut Vec<String>) {
+        // Datagrams may wait behind a stream's packets.
+        if self.lossy || self.has_streams {
+            return;
+        }
+        for (flow, (_, step)) in &self.datagrams {
+            let times: Vec<u64> = record.delivered(flow).map(|delivery| delivery.time).collect();
+            for pair in times.windows(2) {
+                let (from, until) = (pair[0], pair[1]);
+                if until - from < SILENCE + 2 * *step as u64 {
+                    continue;
+                }
+                let span = from.saturating_sub(SILENCE)..=until;
+                let phases = record.phases.iter().map(|noted| noted.time);
+                let expiries = record.expiries.iter().map(|expiry| expiry.time);
+                if !phases.chain(expiries).any(|time| span.contains(&time)) {
+                    broken.push(format!(
+                        "{flow}: nothing explains the silence from {} to {}",
+                        ms(from),
+                        ms(until)
+                    ));
+                }
+            }
+        }
+    }
+}
+
+/// Each message arrives or is a loss.
+fn messages(record: &Record, broken: &mut Vec<String>) {
+    let lost: BTreeSet<u64> = record.losses.iter().map(|loss| loss.serial).collect();
+    for signal in &record.signals {
+        // What is held back by a fault may still be under way.
+        let under_way = signal.arrived.is_none() && signal.sent + 2_000 * MS > record.end;
+        if signal.arrived.is_some() == lost.contains(&signal.serial) && !under_way {
+            let (name, time) = (&signal.message, ms(signal.sent));
+            broken.push(format!("{name} of {time} has not one end: arrived {:?}", signal.arrived));
+        }
+    }
+}
+
+/// A time in ms, as text.
+fn ms(time: u64) -> String {
+    format!("{:.3} ms", time as f64 / MS as f64)
+}
+
+/// The first ones of a list, and how many there are.
+fn few(all: &[u64]) -> String {
+    let first: Vec<String> = all.iter().take(5).map(u64::to_string).collect();
+    format!("{} ({} of them)", first.join(", "), all.len())
+}
+
+fn is_lossy(cell: &toml::Value) -> bool {
+    cell.get("loss").and_then(toml::Value::as_float).is_some_and(|loss| loss > 0.0)
+}
+
+/// The number of a value with a unit.
+fn number(value: &toml::Value) -> f64 {
+    let text = value.as_str().expect("a value with a unit");
+    text.split_once(' ').expect("a unit").0.parse().expect("a number")
+}
+
+fn rate(value: &toml::Value) -> f64 {
+    let unit = match value.as_str().and_then(|text| text.split_once(' ')).expect("a unit").1 {
+        "bit/s" => 1.0,
+        "kbit/s" => 1e3,
+        "Mbit/s" => 1e6,
+        other => panic!("{other}"),
+    };
+    number(value) * unit
+}
+
+/// A time in ns.
+fn time(text: &str) -> u64 {
+    let (number, unit) = text.split_once(' ').expect("a unit");
+    let unit = match unit {
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        other => panic!("{other}"),
+    };
+    (number.parse::<f64>().expect("a number") * unit) as u64
+}
