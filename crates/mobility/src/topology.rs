@@ -21,6 +21,8 @@ pub struct Topology {
     pub flow_ends: Vec<String>,
     /// Hosts measure their cells.
     pub measured: bool,
+    /// T310: how long a host is out of sync until its link has failed; zero if it measures nothing.
+    pub t310: Duration,
     /// Hosts and cells have positions.
     pub positions: bool,
     /// Time that layer 2 needs to change cells by default.

@@ -1,6 +1,7 @@
 //! The part of a scenario's network that a mobility protocol serves.
 
 use crate::schema::{LinkSpec, Scenario, Way};
+use roamlab_engine::Duration;
 use roamlab_mobility::{CellSite, HostSite, LinkSite, MobilitySpec, Stay, Topology};
 use roamlab_radio::SignalSpec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +41,7 @@ impl Scenario {
             hosts: hosts.collect(),
             flow_ends: flow_ends.into_iter().cloned().collect(),
             measured: self.radio.measurement().is_some(),
+            t310: self.radio.measurement().map_or(Duration::ZERO, |spec| spec.t310),
             positions: self.radio.measurement().is_some_and(|spec| spec.signal == SignalSpec::Positions),
             gap: self.radio.gap(),
             overlap: self.radio.overlap(),

@@ -18,6 +18,8 @@ pub(crate) struct Context {
     pub bearer: Bearer,
     /// The path switch request that is not answered.
     pub path: Option<Path>,
+    /// The source from which the path is to be switched once the numbers of the bearer are known.
+    pub awaits_path: Option<Addr>,
     /// Measurement control that is not confirmed.
     pub measuring: Option<Backoff>,
     /// When a serving base station forgets a host that has gone.
@@ -138,6 +140,7 @@ impl Context {
             state,
             bearer,
             path: None,
+            awaits_path: None,
             measuring: None,
             forget_at: None,
             resuming: None,
@@ -174,6 +177,13 @@ impl Context {
             env.send(env.core, self.id, Message::PathSwitchRequest { base_station, prepared: true });
         } else {
             self.switch_path(env.address, Some(source), env);
+        }
+    }
+
+    /// The numbers of the bearer are known: the path is switched if that has waited for them.
+    pub fn numbers_are_known(&mut self, env: &mut Environment<'_>) {
+        if let Some(source) = self.awaits_path.take() {
+            self.fetch_path(source, env);
         }
     }
 

@@ -44,6 +44,8 @@ pub(crate) struct Rules {
     pub relay: Option<Addr>,
     /// The core network prepares the targets, so that a notice is enough to have the path switched.
     pub core_prepares: bool,
+    /// A target has the path switched when it knows the numbers of the bearer, `false`: when the host is there.
+    pub path_awaits_numbers: bool,
     /// Requests are repeated until their answers come; `false`: the transport repeats them.
     pub repeats: bool,
     /// A base station forgets a host that has gone without a command after this.

@@ -50,7 +50,11 @@ impl Context {
             env.out.push(Action::AdoptMarking { host: env.host, state });
         }
         self.bearer.attach(env.now, env.rules, env.out);
-        self.fetch_path(source, env);
+        if env.rules.path_awaits_numbers {
+            self.awaits_path = Some(source);
+        } else {
+            self.fetch_path(source, env);
+        }
         if plan.reports_success() {
             env.send(source, self.id, Message::HandoverSuccess);
         }

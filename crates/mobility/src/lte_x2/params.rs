@@ -152,6 +152,7 @@ impl Params {
             order_wait: OrderWait::LastForwarded,
             relay: None,
             core_prepares: false,
+            path_awaits_numbers: false,
             repeats: true,
             absence: self.timers.reloc_overall,
             timers: self.timers.clone(),

@@ -1,5 +1,6 @@
 //! The roles at the nodes, the requirements of the parameters, and the capabilities that the protocol requests.
 
+use super::timers::{T310, cannot_be_signalled};
 use super::{Amf, Forwarding, GNodeB, Kind, Nr, Params, Phase, Smf, Upf, UserEquipment};
 use crate::{Buffering, Installation, Keeps, Protocol, Refusal, Topology};
 use roamlab_engine::{Bytes, Duration, Rng};
@@ -30,6 +31,10 @@ impl Protocol for Params {
         if topology.gap != Duration::ZERO {
             let message = "in NR a handover interrupts for `mobility.times`";
             return Err(Refusal::elsewhere("radio.gap", message).help("remove this"));
+        }
+        if !self.nonstandard && !T310.iter().any(|&ms| topology.t310 == Duration::from_millis(ms)) {
+            let message = cannot_be_signalled(topology.t310, &T310, "mobility.nonstandard = true");
+            return Err(Refusal::elsewhere("radio.measurement.t310", message));
         }
         self.check_places(topology)?;
         self.check_unit_places(topology)

@@ -66,6 +66,8 @@ pub struct Params {
     pub bearer: Box<BearerParams>,
     /// Time that the session management function takes to switch a path, in addition to the messages. Default 0 s.
     pub path_switch: DurationLaw,
+    /// When a target has the path switched. Default "access".
+    pub path_switch_after: PathSwitchAfter,
     /// From the notice of a handover over N2 until the AMF releases the source, and the indirect tunnel ends; 300 ms in
     /// open5gs. Default 300 ms.
     pub release_after: Duration,
@@ -152,6 +154,16 @@ pub enum ForwardFrom {
     Acknowledge,
 }
 
+/// When a target has the path switched.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PathSwitchAfter {
+    /// When the host is there (TS 38.300 §9.2.3.2.1).
+    Access,
+    /// When the SN STATUS TRANSFER has come too, as in OCUDU, or the bearers begin again without it.
+    SnStatus,
+}
+
 /// Times of SCTP: least and longest time until a lost message is repeated.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -211,6 +223,7 @@ impl Default for Params {
             guard: Duration::from_millis(100),
             bearer: Box::default(),
             path_switch: DurationLaw::default(),
+            path_switch_after: PathSwitchAfter::Access,
             release_after: Duration::from_millis(300),
             sctp: Sctp::Rfc,
             signalling_size: None,
@@ -265,6 +278,7 @@ impl Params {
             order_wait: OrderWait::FirstDirect,
             relay,
             core_prepares: self.procedure == Procedure::N2,
+            path_awaits_numbers: self.path_switch_after == PathSwitchAfter::SnStatus,
             repeats: false,
             absence: self.timers.overall(),
             timers: self.timers.of_blocks(),

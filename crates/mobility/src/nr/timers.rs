@@ -53,6 +53,8 @@ impl Default for Timers {
 
 /// T300 and T301 in ms (TS 38.331 §6.3.2, UE-TimersAndConstants).
 const T300: [u64; 8] = [100, 200, 300, 400, 600, 1000, 1500, 2000];
+/// T310 in ms (RLF-TimersAndConstants).
+pub(super) const T310: [u64; 9] = [0, 50, 100, 200, 500, 1000, 2000, 4000, 6000];
 /// T304 in ms (ReconfigurationWithSync).
 const T304: [u64; 8] = [50, 100, 150, 200, 500, 1000, 2000, 10_000];
 /// T311 in ms (UE-TimersAndConstants).
@@ -91,11 +93,7 @@ impl Timers {
         ];
         for (field, value, values) in standard {
             if !nonstandard && !values.iter().any(|&ms| value == Duration::from_millis(ms)) {
-                let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-                let message = format!(
-                    "\"{value}\" cannot be signalled (TS 38.331): write one of {} ms, or `nonstandard = true`",
-                    values.join(", ")
-                );
+                let message = cannot_be_signalled(value, values, "nonstandard = true");
                 return Err((format!("timers.{field}"), message));
             }
         }
@@ -207,4 +205,11 @@ impl Default for Times {
             service_request: ms(100),
         }
     }
+}
+
+/// A time that is none of those in the standard, in ms. `otherwise`: the field by which it is accepted.
+pub(super) fn cannot_be_signalled(value: Duration, values: &[u64], otherwise: &str) -> String {
+    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+    let values = values.join(", ");
+    format!("\"{value}\" cannot be signalled (TS 38.331): write one of {values} ms, or `{otherwise}`")
 }

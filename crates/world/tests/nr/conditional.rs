@@ -87,3 +87,27 @@ fn a_host_whose_window_is_over_stays() {
     assert_eq!(run.0.phase("handover-executed", 0), None);
     assert!(run.0.phase("handover-prepared", 0).is_some());
 }
+
+/// A target that waits for the numbers has the path switched 6,004 µs later than the worked example.
+#[test]
+fn the_path_may_be_switched_when_the_numbers_have_come() {
+    let run = run("path_switch_after = \"sn-status\"");
+    run.assert_messages(
+        0,
+        &[
+            ("xn-sn-status-transfer", "gnb1", 83_002, 86_004),
+            ("ng-path-switch-request", "gnb2", 86_004, 90_006),
+            ("xn-ue-context-release", "gnb2", 98_016, 101_018),
+        ],
+    );
+    assert_eq!(run.gap(), 91_014);
+    run.assert_flawless();
+}
+
+/// The numbers never come: the bearer begins again after the guard timer, and the path is switched then.
+#[test]
+fn without_numbers_the_path_is_switched_when_the_bearer_begins_again() {
+    let lost = (1..=11).map(|number| Trouble::lost("xn-sn-status-transfer", number)).collect();
+    let run = Lab { troubles: lost, ..lab("path_switch_after = \"sn-status\"") }.run();
+    run.assert_messages(0, &[("ng-path-switch-request", "gnb2", 180_000, 184_002)]);
+}

@@ -63,6 +63,7 @@ impl GNodeB {
         self.with(host, now, out, |known, env| {
             if id == known.origin && !known.numbered {
                 known.adopt(counts, env);
+                known.context.numbers_are_known(env);
                 leaves_source = env.present && std::mem::take(&mut known.dual);
                 if matches!(known.context.state, State::Executing { .. }) {
                     // The next target waits for them already.
@@ -95,6 +96,9 @@ impl GNodeB {
             } else if id == known.context.id && matches!(known.context.state, State::Prepared { .. }) {
                 known.attach(received, env);
                 known.context.confirmed(env);
+                if known.numbered {
+                    known.context.numbers_are_known(env);
+                }
             }
             true
         });
@@ -118,6 +122,10 @@ impl GNodeB {
         out.push(Action::AdoptBearer { host, counts: Counts::default() });
         out.push(Action::Note { host, phase: Phase::FullyConfigured });
         self.send(host, (host, id), Kind::FullConfiguration, out);
+        self.with(host, now, out, |known, env| {
+            known.context.numbers_are_known(env);
+            true
+        });
         if leaves_source {
             self.send(host, (host, id), Kind::SourceRelease, out);
         }

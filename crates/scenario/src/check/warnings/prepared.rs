@@ -14,8 +14,8 @@ const LARGEST: &[(&str, u64, &str)] = &[
     ("timers.t311", 30_000, "TS 36.331 §6.3.2 has 1 s to 30 s"),
 ];
 
-/// T310 of TS 36.331 §6.3.2, which the radio has.
-const LARGEST_T310: Duration = Duration::from_secs(2);
+/// T310 of TS 36.331 and TS 38.331 §6.3.2, which the radio has.
+const LARGEST_T310: Duration = Duration::from_secs(6);
 
 /// The least time between two advertisements of an agent (RFC 5944 §2.1).
 const LEAST_ADVERTISEMENT: Duration = Duration::from_secs(1);
@@ -30,7 +30,8 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
     let warn = |field: String, message: String, help: &str| vec![Problem::at(field, message).help(help)];
     if let Some(t310) = scenario.radio.measurement().map(|spec| spec.t310).filter(|t310| *t310 > LARGEST_T310)
     {
-        let message = format!("T310 is {t310}, and TS 36.331 §6.3.2 has 0 s to {LARGEST_T310}");
+        let message =
+            format!("T310 is {t310}, and TS 36.331 and TS 38.331 §6.3.2 have 0 s to {LARGEST_T310}");
         found.push(warn("radio.measurement.t310".into(), message, "write for example \"1 s\""));
     }
     if scenario.network.tunnel_overhead > LARGEST_HEADER {
