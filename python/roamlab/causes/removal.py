@@ -242,12 +242,16 @@ def _faster_switch(
 def _more_end_markers(
     _suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    """Several end markers, of which one is enough; then a wait for them that is over at once."""
+    """Several end markers, of which one is enough; then no wait for them, or one that is over at once."""
     for number, protocol in enumerate(_protocols(scenario.parameters)):
         if protocol.get("end_markers"):
             data, more = scenario.to_dict(), protocol["end_markers"] + _MORE_MARKERS
             _protocols(data)[number]["end_markers"] = more
             yield f"mobility.end_markers {more} instead of {protocol['end_markers']}", data
+        if protocol.get("reordering") is True:
+            data = scenario.to_dict()
+            _protocols(data)[number]["reordering"] = False
+            yield "mobility.reordering false", data
     yield from _in_mobility(scenario, ("guard",), (), lambda _: "1 ms")
 
 
