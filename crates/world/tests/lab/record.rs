@@ -130,7 +130,6 @@ pub struct Release {
     /// The base station or router that it is forwarded to; empty: it goes over the air.
     pub to: Rc<str>,
     pub flow: Rc<str>,
-    pub seq: u64,
     pub serial: u64,
     pub forwarded: bool,
 }
@@ -214,12 +213,6 @@ impl Record {
         flows.numbers(name)[row]
     }
 
-    /// The flows, each with its kind.
-    pub fn flows(&self) -> Vec<[Rc<str>; 2]> {
-        let flows = Columns(&self.flows[0]);
-        flows.words("flow").into_iter().zip(flows.words("kind")).map(|(flow, kind)| [flow, kind]).collect()
-    }
-
     /// A count of packets.
     pub fn census(&self, name: &str) -> u64 {
         self.census.iter().find(|(known, _)| &**known == name).expect("a count").1
@@ -301,15 +294,13 @@ fn losses(table: &Columns) -> Vec<Loss> {
 }
 
 fn releases(table: &Columns) -> Vec<Release> {
-    let [time, serial, forwarded, seq] =
-        ["time_ns", "serial", "forwarded", "seq"].map(|name| table.numbers(name));
+    let [time, serial, forwarded] = ["time_ns", "serial", "forwarded"].map(|name| table.numbers(name));
     let [node, flow, to] = ["node", "flow", "to"].map(|name| table.words(name));
     let row = |row: usize| Release {
         time: time[row],
         node: node[row].clone(),
         to: to[row].clone(),
         flow: flow[row].clone(),
-        seq: seq[row],
         serial: serial[row],
         forwarded: forwarded[row] == 1,
     };
