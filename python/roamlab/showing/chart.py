@@ -389,7 +389,7 @@ def lifelines(
     """The nodes that take part, in the order of the path: host, new cell, on to the old cell, then the others.
 
     If the old cell sends a message to the new one, or sends the first message of the two, as where a network commands
-    handovers, it stands before the new one. The others are placed so that arrows are short, and otherwise by their
+    handovers, it comes before the new one. The others are placed so that arrows are short, and otherwise by their
     distance from the new cell.
     """
     ends = [(message.source, message.destination) for message in messages]
