@@ -85,7 +85,7 @@ fn a_source_that_fails_while_the_host_has_both_links_costs_time_alone() {
 #[test]
 fn a_candidate_that_was_cancelled_is_the_wrong_cell() {
     let lab = Lab {
-        timers: "candidate = \"300 ms\", t304 = \"200 ms\",".into(),
+        timers: "candidate = \"200 ms\", t304 = \"200 ms\",".into(),
         troubles: (2..=11).map(|number| Trouble::lost("rrc-conditional-reconfiguration", number)).collect(),
         duration_ms: 8_000,
         ..conditional::lab("")

@@ -4,7 +4,7 @@
 //!    delivered may be lost for a reason of its own.)
 //! 2. A reason needs what leads to it: a discardTimer that is over, a limit of a buffer, an expiry of t-Reordering. In
 //!    acknowledged mode with forwarding, as long as the connection lasts, there is no other reason.
-//! 3. Datagrams come in order, unless the guard has ended a wait for the end marker.
+//! 3. Datagrams come in order, unless the guard has ended a wait for the end marker, or one was lost.
 //! 4. Each message, end markers included, arrives or is a loss.
 //! 5. Each packet that a base station has forwarded arrives once or is lost once.
 //! 6. t-Reordering expires only if packets wait behind a gap, which are delivered at that time.
@@ -13,7 +13,7 @@
 //! 9. Within a central unit there is no message of Xn and no end marker.
 //! 10. A silence of the user plane has an explanation.
 
-use crate::lab::record::{MS, Record};
+use crate::lab::record::{MS, Record, Signal};
 use roamlab_mobility::nr::{CandidateForwarding, Forwarding, Params};
 use roamlab_mobility::{BearerValues, MobilitySpec, RlcMode};
 use roamlab_world::Scenario;
@@ -126,7 +126,11 @@ impl Laws {
     /// Datagrams come in order, unless the guard has ended a wait.
     fn order(&self, record: &Record, flow: &str, broken: &mut Vec<String>) {
         // Behind a new connection come packets that an old base station has forwarded for the last one.
-        let excused = record.phase("reordering-timed-out", 0).is_some() || !self.lasts(record);
+        let is_lost_marker =
+            |signal: &Signal| &*signal.message == "gtpu-end-marker" && signal.arrived.is_none();
+        let excused = record.phase("reordering-timed-out", 0).is_some()
+            || record.signals.iter().any(is_lost_marker)
+            || !self.lasts(record);
         let late: Vec<u64> = record
             .delivered(flow)
             .filter(|delivery| delivery.late_by > 0)

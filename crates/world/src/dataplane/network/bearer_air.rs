@@ -371,7 +371,10 @@ impl Network {
         let Some(number) = cx.pool.number(&cx.pool[&packet]) else { return Some(packet) };
         let (from, delay) = (self.links[link].from, self.links.delay(link));
         let addr = self.nodes[host].addr;
-        let of_old = self.radio_bearers.known_station(from, addr).is_some_and(|end| started < end.restarted);
+        let of_old = self
+            .radio_bearers
+            .known_station(from, addr)
+            .is_some_and(|end| end.adopted && started < end.restarted);
         if of_old || self.radio_bearers.host(host).is_some_and(|end| end.suspended) {
             let packet = self.repair(link, packet, started, cx)?;
             let cause = self.cells.moved(addr);
