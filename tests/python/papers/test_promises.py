@@ -326,7 +326,7 @@ PROCEDURES = (
         0,
         _REACHED + _AIR,
     ),
-    Procedure("DAPS", "daps = true", "no loss; no silence but the way to the target", 0, 2 * _XN),
+    Procedure("DAPS", "daps = true", "no loss; the only silence is the way to the target", 0, 2 * _XN),
     Procedure(
         "LTM",
         "ltm = { event = { offset_db = 0.0 } }",
@@ -366,7 +366,7 @@ def _procedure_scenario(procedure: Procedure) -> Scenario:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one handover by a procedure of 5G has cost."""
+    """The cost of one handover by a procedure of 5G."""
 
     lost: int
     again: int

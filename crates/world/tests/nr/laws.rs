@@ -1,7 +1,7 @@
 //! Laws that the record of each NR run keeps, whatever happens to it.
 //!
 //! 1. Each datagram has an end: it is delivered, or lost for a reason. None is delivered twice. (A copy of one that is
-//!    delivered may be lost for a reason of its own.)
+//!    delivered may be lost, too.)
 //! 2. A reason needs what leads to it: a discardTimer that is over, a limit of a buffer, an expiry of t-Reordering. In
 //!    acknowledged mode with forwarding, as long as the connection lasts, there is no other reason.
 //! 3. Datagrams come in order, unless the guard has ended a wait for the end marker, or one was lost.
@@ -111,7 +111,7 @@ impl Laws {
         let sent = record.total(flow, "sent_pkts");
         let none: Vec<u64> = (0..sent).filter(|seq| !ends.contains_key(seq)).collect();
         let inside = record.census("inside");
-        // In a run whose flows go on until its end the last ones are under way.
+        // In a run whose flows continue until its end the last ones are under way.
         let under_way = !self.drains && none.len() as u64 <= inside;
         if !none.is_empty() && !under_way {
             broken.push(format!("{flow}: datagrams {} have no end, {inside} are inside", few(&none)));
@@ -157,7 +157,7 @@ impl Laws {
                 "buffer-overflow" => {
                     self.params.buffer_limit.0 < SMALL || self.params.bearer.queue_packets.0 < SMALL
                 }
-                // What waits behind a discarded packet is not repeated.
+                // Packets behind a discarded one are not repeated.
                 "bearer-ended" if self.values.discard_timer.is_some() => true,
                 "late" => record.expiries.iter().any(|expiry| expiry.time <= loss.time),
                 _ => loss.time < connected || !self.confirms() || !self.forwards() || !lasts,
@@ -336,7 +336,7 @@ impl Laws {
 fn messages(record: &Record, broken: &mut Vec<String>) {
     let lost: BTreeSet<u64> = record.losses.iter().map(|loss| loss.serial).collect();
     for signal in &record.signals {
-        // What is held back by a fault may still be under way.
+        // A message that a fault delays may still be under way.
         let under_way = signal.arrived.is_none() && signal.sent + 2_000 * MS > record.end;
         if signal.arrived.is_some() == lost.contains(&signal.serial) && !under_way {
             let (name, time) = (&signal.message, ms(signal.sent));

@@ -501,15 +501,6 @@ impl Network {
         }
     }
 
-    /// The receiver of a bearer at a node may have violated a law.
-    fn check_numbers(&mut self, (node, host): (NodeId, Addr), problem: Option<String>, cx: &Context) {
-        if let Some(problem) = problem {
-            let (host, node) = (&self.nodes[NodeId(host.number() as u32)].name, &self.nodes[node].name);
-            let law = || format!("radio bearer of \"{host}\": {problem}, at \"{node}\"");
-            self.radio_bearers.break_law(law, cx.now);
-        }
-    }
-
     /// A receiver delivers packets, when the present event has been dealt with.
     pub(super) fn deliver_in_order(
         &mut self,
