@@ -20,7 +20,7 @@ crate::transitions! {
     "idle, required, commanded" | "ng-path-switch-request" | "of the handover that is done" | "ng-path-switch-request-acknowledge" | "same";
     "switching" | "ng-path-switch-request, nas-service-request, ng-handover-notify" | "newer: waits for its turn; of the handover under way: is answered too" | "" | "same";
     "switching" | "sbi-update-sm-context-response" | "of the last request; the next one follows" | "ng-path-switch-request-acknowledge, ng-initial-context-setup, ng-ue-context-release-command, sbi-update-sm-context-request" | "idle, switching";
-    "switching" | "sbi-update-sm-context-response" | "of the last request, behind which a handover goes on" | "ng-path-switch-request-acknowledge" | "required, commanded";
+    "switching" | "sbi-update-sm-context-response" | "of the last request, behind which a handover continues" | "ng-path-switch-request-acknowledge" | "required, commanded";
     "idle, required, commanded" | "ng-handover-required" | "newer" | "sbi-update-sm-context-request" | "required";
     "switching" | "ng-handover-required" | "newer" | "sbi-update-sm-context-request" | "same";
     "required, switching" | "sbi-update-sm-context-response" | "a handover is required" | "ng-handover-request" | "same";

@@ -87,7 +87,7 @@ impl RadioBearers {
         self.ready.push_back(Ready { node, link, packet: packet.into() });
     }
 
-    /// What the receiver at a node has seen of the bearer of a host.
+    /// The packets that the receiver at a node has seen of the bearer of a host.
     pub fn witness(&mut self, node: NodeId, host: Addr) -> Option<&mut Witness> {
         match self.hosts.get_mut(&node) {
             Some(end) => Some(&mut end.witness),

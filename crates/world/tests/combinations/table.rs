@@ -92,8 +92,6 @@ pub enum Protocol {
     Nr,
     /// With all links until the target has the host.
     NrDual,
-    /// Between two cells of one central unit.
-    NrUnits,
 }
 
 impl Protocol {
@@ -117,7 +115,6 @@ pub const TROUBLES: &[Trouble] = &[
     Trouble::Move(Protocol::Lte),
     Trouble::Move(Protocol::Nr),
     Trouble::Move(Protocol::NrDual),
-    Trouble::Move(Protocol::NrUnits),
 ];
 
 /// The queue of the path.

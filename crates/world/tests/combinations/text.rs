@@ -131,13 +131,12 @@ impl Draw {
             Protocol::Lte => (format!("kind = \"lte-x2\"\nmme = \"mme\"\n{event}"), measured.into()),
             Protocol::Nr => (nr, measured.into()),
             Protocol::NrDual => (format!("{nr}\ndaps = true"), measured.into()),
-            Protocol::NrUnits => (format!("{nr}\ncentral_units = [\"r1\"]"), measured.into()),
         }
     }
 
     /// The queue of a cell. One behind a numbered bearer has room for all that has a number.
     fn air_queue(&self, protocol: Protocol) -> String {
-        let numbered = matches!(protocol, Protocol::Nr | Protocol::NrDual | Protocol::NrUnits);
+        let numbered = matches!(protocol, Protocol::Nr | Protocol::NrDual);
         match self.queue {
             Queue::DropTail if numbered => "{ kind = \"droptail\", limit = \"20000 pkt\" }".into(),
             _ => self.queue(),

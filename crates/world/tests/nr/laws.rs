@@ -1,10 +1,10 @@
 //! Laws that the record of each NR run keeps, whatever happens to it.
 //!
 //! 1. Each datagram has an end: it is delivered, or lost for a reason. None is delivered twice. (A copy of one that is
-//!    delivered may be lost for a reason of its own.)
+//!    delivered may be lost, too.)
 //! 2. A reason needs what leads to it: a discardTimer that is over, a limit of a buffer, an expiry of t-Reordering. In
 //!    acknowledged mode with forwarding, as long as the connection lasts, there is no other reason.
-//! 3. Datagrams come in order, unless the guard has ended a wait for the end marker.
+//! 3. Datagrams come in order, unless the guard has ended a wait for the end marker, or one was lost.
 //! 4. Each message, end markers included, arrives or is a loss.
 //! 5. Each packet that a base station has forwarded arrives once or is lost once.
 //! 6. t-Reordering expires only if packets wait behind a gap, which are delivered at that time.
@@ -13,7 +13,7 @@
 //! 9. Within a central unit there is no message of Xn and no end marker.
 //! 10. A silence of the user plane has an explanation.
 
-use crate::lab::record::{MS, Record};
+use crate::lab::record::{MS, Record, Signal};
 use roamlab_mobility::nr::{CandidateForwarding, Forwarding, Params};
 use roamlab_mobility::{BearerValues, MobilitySpec, RlcMode};
 use roamlab_world::Scenario;
@@ -111,7 +111,7 @@ impl Laws {
         let sent = record.total(flow, "sent_pkts");
         let none: Vec<u64> = (0..sent).filter(|seq| !ends.contains_key(seq)).collect();
         let inside = record.census("inside");
-        // In a run whose flows go on until its end the last ones are under way.
+        // In a run whose flows continue until its end the last ones are under way.
         let under_way = !self.drains && none.len() as u64 <= inside;
         if !none.is_empty() && !under_way {
             broken.push(format!("{flow}: datagrams {} have no end, {inside} are inside", few(&none)));
@@ -126,7 +126,11 @@ impl Laws {
     /// Datagrams come in order, unless the guard has ended a wait.
     fn order(&self, record: &Record, flow: &str, broken: &mut Vec<String>) {
         // Behind a new connection come packets that an old base station has forwarded for the last one.
-        let excused = record.phase("reordering-timed-out", 0).is_some() || !self.lasts(record);
+        let is_lost_marker =
+            |signal: &Signal| &*signal.message == "gtpu-end-marker" && signal.arrived.is_none();
+        let excused = record.phase("reordering-timed-out", 0).is_some()
+            || record.signals.iter().any(is_lost_marker)
+            || !self.lasts(record);
         let late: Vec<u64> = record
             .delivered(flow)
             .filter(|delivery| delivery.late_by > 0)
@@ -153,7 +157,7 @@ impl Laws {
                 "buffer-overflow" => {
                     self.params.buffer_limit.0 < SMALL || self.params.bearer.queue_packets.0 < SMALL
                 }
-                // What waits behind a discarded packet is not repeated.
+                // Packets behind a discarded one are not repeated.
                 "bearer-ended" if self.values.discard_timer.is_some() => true,
                 "late" => record.expiries.iter().any(|expiry| expiry.time <= loss.time),
                 _ => loss.time < connected || !self.confirms() || !self.forwards() || !lasts,
@@ -332,7 +336,7 @@ impl Laws {
 fn messages(record: &Record, broken: &mut Vec<String>) {
     let lost: BTreeSet<u64> = record.losses.iter().map(|loss| loss.serial).collect();
     for signal in &record.signals {
-        // What is held back by a fault may still be under way.
+        // A message that a fault delays may still be under way.
         let under_way = signal.arrived.is_none() && signal.sent + 2_000 * MS > record.end;
         if signal.arrived.is_some() == lost.contains(&signal.serial) && !under_way {
             let (name, time) = (&signal.message, ms(signal.sent));

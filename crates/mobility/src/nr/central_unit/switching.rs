@@ -46,7 +46,7 @@ impl CentralUnit {
         let until = now + self.params.timers.of_blocks().joining;
         let Some(link) = self.hosts.get_mut(&host) else { return };
         if link.unit == unit && std::mem::take(&mut link.asked) {
-            // What was sent there before has found no context.
+            // Packets that were sent there before have found no context.
             out.extend([Action::ServeThrough { host, unit }, Action::RecoverBearer { host, repeat: true }]);
         }
         let Some(awaited) = link.contexts.get_mut(&unit) else { return };
@@ -145,7 +145,7 @@ impl CentralUnit {
         other && self.gnodeb.serves(host) && id >= self.gnodeb.newest(host)
     }
 
-    /// The host has come to a distributed unit that was released, as the host had not come in time.
+    /// The host is at a distributed unit that was released, as it had not come in time.
     pub(super) fn is_elsewhere(&self, host: Addr, unit: Addr) -> bool {
         let link = self.hosts.get(&host);
         link.is_some_and(|link| link.unit != unit && matches!(link.switch, Switch::None))

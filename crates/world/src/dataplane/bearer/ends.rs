@@ -50,7 +50,7 @@ pub struct HostEnd {
     pub line: VecDeque<Line>,
     /// Its packets from the network.
     pub receiver: Receiver<Arrived>,
-    /// What this receiver has seen.
+    /// The packets that this receiver has seen.
     pub witness: Witness,
     /// When it began again: what was sent before is of the old bearer.
     pub restarted: Time,
@@ -127,7 +127,7 @@ pub struct StationEnd {
     pub line: VecDeque<Line>,
     /// Packets from the host.
     pub receiver: Receiver<Arrived>,
-    /// What this receiver has seen.
+    /// The packets that this receiver has seen.
     pub witness: Witness,
     /// Packets from the host that it no longer waited for when it was ended.
     pub given_up: Vec<u32>,

@@ -371,7 +371,10 @@ impl Network {
         let Some(number) = cx.pool.number(&cx.pool[&packet]) else { return Some(packet) };
         let (from, delay) = (self.links[link].from, self.links.delay(link));
         let addr = self.nodes[host].addr;
-        let of_old = self.radio_bearers.known_station(from, addr).is_some_and(|end| started < end.restarted);
+        let of_old = self
+            .radio_bearers
+            .known_station(from, addr)
+            .is_some_and(|end| end.adopted && started < end.restarted);
         if of_old || self.radio_bearers.host(host).is_some_and(|end| end.suspended) {
             let packet = self.repair(link, packet, started, cx)?;
             let cause = self.cells.moved(addr);
@@ -495,15 +498,6 @@ impl Network {
                 let cause = expiry.or(|| self.cells.moved(host));
                 cx.lose_by(packet.take(), DropReason::Late, place, cause);
             }
-        }
-    }
-
-    /// The receiver of a bearer at a node may have violated a law.
-    fn check_numbers(&mut self, (node, host): (NodeId, Addr), problem: Option<String>, cx: &Context) {
-        if let Some(problem) = problem {
-            let (host, node) = (&self.nodes[NodeId(host.number() as u32)].name, &self.nodes[node].name);
-            let law = || format!("radio bearer of \"{host}\": {problem}, at \"{node}\"");
-            self.radio_bearers.break_law(law, cx.now);
         }
     }
 

@@ -190,6 +190,20 @@ impl Network {
         self.radio_bearers.known_host(host)?.next_deadline(has_uplink, waits, cx)
     }
 
+    /// The receiver of a bearer at a node may have violated a law.
+    pub(super) fn check_numbers(
+        &mut self,
+        (node, host): (NodeId, Addr),
+        problem: Option<String>,
+        cx: &Context,
+    ) {
+        if let Some(problem) = problem {
+            let (host, node) = (&self.nodes[NodeId(host.number() as u32)].name, &self.nodes[node].name);
+            let law = || format!("radio bearer of \"{host}\": {problem}, at \"{node}\"");
+            self.radio_bearers.break_law(law, cx.now);
+        }
+    }
+
     /// A packet of a bearer to a host that is never confirmed, though others wait for that: its number, and node and host.
     pub fn dead_number(&self, cx: &Context) -> Option<(NodeId, NodeId, u32)> {
         let mut all = self.radio_bearers.all_stations();
