@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,8 @@ from roamlab.base.quantities import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from roamlab.captures.moves import Moves
 
 _ANSWER = re.compile(
     r"^\[(\d+\.\d+)\] \d+ bytes from (.*?):? icmp_seq=(\d+) .*?time=([\d.]+) ms", re.MULTILINE
@@ -36,6 +38,8 @@ class Silence:
     kind: str
     """As the kinds of causes of a packet capture."""
     sentence: str
+    move: dict[str, Any] | None = None
+    """The move that it begins at, if a log of moves was given."""
 
 
 @dataclass
@@ -47,6 +51,22 @@ class Log:
     facts: list[str] = field(default_factory=list)
     stalls: list[Silence] = field(default_factory=list)
     """Longest first."""
+    start_ns: int = 0
+    """When it begins, in ns since 1970; 0: unknown."""
+    length_s: float = 0.0
+    moves: dict[str, Any] | None = None
+    """The moves of the same time, if a log of them was given."""
+
+    def tie(self, moves: Moves) -> None:
+        """Ties its stalls to moves."""
+        silences = [(stall.start_s, stall.start_s + stall.length_s) for stall in self.stalls]
+        ties = [moves.tie(*silence) for silence in silences]
+        self.stalls = [
+            replace(stall, move=move, sentence=f"{stall.sentence}; {said}" if said else stall.sentence)
+            for stall, (move, said) in zip(self.stalls, ties, strict=True)
+        ]
+        self.moves, said = moves.summary(silences)
+        self.facts.append(said)
 
     def data(self) -> dict[str, Any]:
         """The same for programs."""
@@ -106,6 +126,7 @@ def ping(text: str, path: Path) -> Log:
         f"ping of {lines[0][1]}: {len(found)} answers to {sent} requests, one each {interval:.3f} s",
         [f"round trip {base:.3f} s at least, {median(rtts):.3f} s in the median, {rtts[-1]:.3f} s at most"],
     )
+    log.start_ns, log.length_s = round(start * 1e9), found[-1].sent_s - start
     log.stalls = _lost(pairs, interval, start) + _held(found, interval, start)
     log.stalls.sort(key=lambda stall: -stall.length_s)
     return log
@@ -177,6 +198,7 @@ def iperf3(text: str, path: Path) -> Log:
     told = Log(
         f"iperf3: {length:.1f} s, {rate / 1e6:.3g} Mbit/s, an interval of {spans[0][1] - spans[0][0]:.2f} s"
     )
+    told.start_ns, told.length_s = _begin(log), length
     again = sum(int(whole.get("retransmits", 0)) for whole, _ in sums)
     if is_sender:
         told.facts.append(f"{counted(again, 'packet', 'packets')} sent again")
@@ -185,6 +207,14 @@ def iperf3(text: str, path: Path) -> Log:
         )
     told.stalls = _empty(spans, "the sender wrote" if is_sender else "the receiver got")
     return told
+
+
+def _begin(log: dict[str, Any]) -> int:
+    """When a test of iperf3 began, in ns since 1970; 0: the log does not have it."""
+    try:
+        return int(log["start"]["timestamp"]["timemillisecs"]) * 1_000_000
+    except (KeyError, TypeError, ValueError):
+        return 0
 
 
 def _empty(spans: list[tuple[float, float, int]], who: str) -> list[Silence]:

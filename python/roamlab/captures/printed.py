@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted
 from roamlab.base.screen import shown
-from roamlab.captures import logs
+from roamlab.captures import logs, moves
 from roamlab.captures.explain import Answer, explain
 from roamlab.running.runprogress import measured
 
@@ -35,6 +35,16 @@ def _is_capture(path: Path) -> bool:
     for packed in _PACKED:
         name = name.removesuffix(packed)
     return name.endswith(_ENDINGS) or (path.is_file() and path.suffix != ".toml")
+
+
+def refuse_moves() -> None:
+    """Refuse a log of moves with a run."""
+    raise BadInput(
+        "--moves",
+        "a run has its own moves",
+        expected="a capture or a log with this option",
+        remedy="leave out --moves",
+    )
 
 
 def refuse(*, check: bool, changes: bool) -> None:
@@ -66,18 +76,20 @@ class Flows:
     """The flows that were asked for."""
 
     found: Answer
+    moves: tuple[dict[str, Any], str] | None = None
+    """The moves of the same time, for programs and as a sentence."""
 
     def data(self) -> dict[str, Any]:
         """The same for programs."""
-        return self.found.data()
+        return self.found.data() | ({"moves": self.moves[0]} if self.moves else {})
 
     def lines(self) -> list[str]:
         """The same as text."""
-        return lines(self.found)
+        return [*([self.moves[1]] if self.moves else []), *lines(self.found)]
 
 
-def answer(paths: Sequence[Path], flow: str | None, stall: int | None) -> Chosen:
-    """The log that is asked for, or the flows, of one capture or of two."""
+def answer(paths: Sequence[Path], flow: str | None, stall: int | None, moved: Path | None = None) -> Chosen:
+    """The log that is asked for, or the flows, of one capture or of two; `moved`: a log of moves of the same time."""
     if len(paths) == 1 and (log := logs.read(paths[0])):
         if flow is not None or stall is not None:
             raise BadInput(
@@ -86,6 +98,8 @@ def answer(paths: Sequence[Path], flow: str | None, stall: int | None) -> Chosen
                 expected="a packet capture with this option",
                 remedy="leave it out",
             )
+        if moved is not None:
+            log.tie(moves.read(moved, log.start_ns, log.length_s))
         return log
     if len(paths) > 2:
         raise BadInput(
@@ -103,7 +117,9 @@ def answer(paths: Sequence[Path], flow: str | None, stall: int | None) -> Chosen
     with measured("read", total) as tell:
         found = explain(paths, lambda done: tell(done, lambda seconds: _state(done, total, seconds)))
     _check_flows(paths, found)
-    return Flows(_chosen(found, flow, stall))
+    beside = None if moved is None else moves.read(moved, found.start_ns, found.length_s)
+    tied = None if beside is None else moves.tie(found.flows, beside)
+    return Flows(_chosen(found, flow, stall), tied)
 
 
 def _state(done: int, total: int, seconds: float) -> str:
@@ -199,7 +215,7 @@ def _described(flow: dict[str, Any]) -> list[str]:
     told += [_again(flow)]
     told += [
         f"the round trip rose from {spike['before_ns'] / 1e9:.3f} s to {spike['rtt_ns'] / 1e9:.3f} s"
-        f" at {spike['time_s']:.3f} s"
+        f" at {spike['time_s']:.3f} s{_near(spike)}"
         for spike in flow["spikes"]
     ]
     if limits := flow["limits"]:
@@ -219,6 +235,14 @@ def _described(flow: dict[str, Any]) -> list[str]:
         )
     told += [f"note: {note}" for note in flow["notes"]]
     return ["\n  · ".join(told)]
+
+
+def _near(spike: dict[str, Any]) -> str:
+    """The move near a spike, if a log of moves has one."""
+    if not (move := spike.get("move")):
+        return ""
+    after = spike["time_s"] - move["time_s"]
+    return f", {abs(after):.3f} s {'before' if after < 0 else 'after'} {move['name']}"
 
 
 def _place(flow: dict[str, Any]) -> str:

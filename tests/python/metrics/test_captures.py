@@ -173,3 +173,59 @@ def test_intervals_of_iperf3_without_a_byte_are_a_stall(tmp_path: Path) -> None:
     assert "unable to connect" in refused(log)
     log.write_text('{"start": {}}', encoding="utf-8")
     assert "no log of iperf3" in refused(log)
+
+
+def _beside(folder: Path, text: str, name: str = "moves.csv") -> Path:
+    """A log of moves."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_stall_is_tied_to_the_move_that_it_begins_at(tmp_path: Path) -> None:
+    """By the capture's clock, by the time since its first packet, as a series of cells and as events."""
+    log = _beside(
+        tmp_path, "time_s,host,from,to,gap_s\n0.5,phone,a,bs1,\n3,phone,bs1,bs2,0.4\n90,phone,bs2,c,\n"
+    )
+    said = why(EXAMPLE, "--moves", log).out
+    assert "moves: 2 events in" in said
+    assert (
+        "by the capture's clock, 1 more outside of the capture; 1 with a stall; 1 of 1 stall near one" in said
+    )
+    assert "it begins 0.018 s after the move from bs1 to bs2 at 2.900 s (gap 0.400 s)" in said
+    assert "at 3.324 s, 0.424 s after the move from bs1 to bs2" in said
+    data = json.loads(why(EXAMPLE, "--moves", log, "--json").out)
+    assert data["moves"]["outside"] == 1
+    (stall,) = data["flows"][0]["stalls"]
+    assert stall["move"]["name"] == "the move from bs1 to bs2"
+    assert 0.0 < stall["move"]["begins_after_s"] < 0.05
+    samples = _beside(tmp_path, "time_ms,cell\n1000,7\n2500,7\n3200,9\n5000,9\n")
+    assert "it begins 0.182 s before the move from 7 to 9 at 3.100 s" in why(EXAMPLE, "--moves", samples).out
+    events = _beside(tmp_path, '{"time_s": 3.05, "event": "rlf", "cell": "bs1"}\n', "events.jsonl")
+    assert "0.032 s before the event rlf (cell bs1) at 2.950 s" in why(EXAMPLE, "--moves", events).out
+
+
+def test_a_move_far_from_a_stall_is_not_its_cause(tmp_path: Path) -> None:
+    for time in (2.4, 3.6):
+        log = _beside(tmp_path, f"time_s,from,to\n{time},a,b\n")
+        data = json.loads(why(EXAMPLE, "--moves", log, "--json").out)
+        assert data["flows"][0]["stalls"][0]["move"] is None
+        assert data["moves"]["stalls_near"] == 0
+
+
+def test_a_log_of_moves_without_a_place_in_the_capture_is_refused(tmp_path: Path) -> None:
+    ping = _beside(tmp_path, _pings(held=False), "ping.txt")
+    at = "1700000004.1"
+    log = _beside(tmp_path, f"time_s,from,to\n{at},a,b\n")
+    assert "it begins 0.200 s before the move from a to b at 4.000 s" in why(ping, "--moves", log).out
+    relative = _beside(tmp_path, "time_s,from,to\n3.9,a,b\n")
+    assert "by the time since the first packet" in why(ping, "--moves", relative).out
+    zone = _beside(tmp_path, "time,from,to\n2023-11-15T00:13:24Z,a,b\n")
+    assert "its times fit if -2 h are added: write their zone" in refused(ping, "--moves", zone)
+    far = _beside(tmp_path, "time_s,from,to\n900000,a,b\n")
+    assert "none is within the capture" in refused(EXAMPLE, "--moves", far)
+    other = _beside(tmp_path, "when,who\n1,b\n")
+    assert "its columns are when, who" in refused(EXAMPLE, "--moves", other)
+    large = _beside(tmp_path, "time_s,from,to\n1700000003000,a,b\n")
+    assert "time_ms" in refused(EXAMPLE, "--moves", large)
+    assert "a run has its own moves" in refused("out/none", "--moves", log)
