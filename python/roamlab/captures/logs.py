@@ -1,82 +1,29 @@
-"""Logs without packets: `ping -D`, and `iperf3 -J`. They show silences, as exactly as their interval."""
+"""Logs without packets: `ping -D`, `iperf3 -J` and `ss -ti`. They show silences, as exactly as their interval."""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted
+from roamlab.captures import ss
+from roamlab.captures.silences import LEAST_S, Log, Silence
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from roamlab.captures.moves import Moves
-
 _ANSWER = re.compile(
     r"^\[(\d+\.\d+)\] \d+ bytes from (.*?):? icmp_seq=(\d+) .*?time=([\d.]+) ms", re.MULTILINE
 )
-_LEAST_S = 0.2
-"""A stall is longer (docs/metrics.md)."""
 _MOST_BYTES = 200_000_000
 """A larger log is refused before it is read."""
 _SEQUENCES = 1 << 16
 _HALF = _SEQUENCES // 2
-
-
-@dataclass(frozen=True)
-class Silence:
-    """A time in which nothing came."""
-
-    start_s: float
-    """Begin, from the first line of the log."""
-    length_s: float
-    kind: str
-    """As the kinds of causes of a packet capture."""
-    sentence: str
-    move: dict[str, Any] | None = None
-    """The move that it begins at, if a log of moves was given."""
-
-
-@dataclass
-class Log:
-    """A log, and the silences in it."""
-
-    what: str
-    """One sentence about all of it."""
-    facts: list[str] = field(default_factory=list)
-    stalls: list[Silence] = field(default_factory=list)
-    """Longest first."""
-    start_ns: int = 0
-    """When it begins, in ns since 1970; 0: unknown."""
-    length_s: float = 0.0
-    moves: dict[str, Any] | None = None
-    """The moves of the same time, if a log of them was given."""
-
-    def tie(self, moves: Moves) -> None:
-        """Ties its stalls to moves."""
-        silences = [(stall.start_s, stall.start_s + stall.length_s) for stall in self.stalls]
-        ties = [moves.tie(*silence) for silence in silences]
-        self.stalls = [
-            replace(stall, move=move, sentence=f"{stall.sentence}; {said}" if said else stall.sentence)
-            for stall, (move, said) in zip(self.stalls, ties, strict=True)
-        ]
-        self.moves, said = moves.summary(silences)
-        self.facts.append(said)
-
-    def data(self) -> dict[str, Any]:
-        """The same for programs."""
-        return asdict(self)
-
-    def lines(self) -> list[str]:
-        """The same as text."""
-        told = ["\n  · ".join([self.what, *self.facts])]
-        told += [f"stall {number}: {stall.sentence}" for number, stall in enumerate(self.stalls, start=1)]
-        return told if self.stalls else [*told, "no stall"]
 
 
 def read(path: Path) -> Log | None:
@@ -86,6 +33,8 @@ def read(path: Path) -> Log | None:
     head = path.read_bytes()[:4096]
     if b"\0" in head:
         return None
+    if ss.is_log(head.decode("utf-8", "replace")):
+        return ss.read(path.read_text(encoding="utf-8", errors="replace"), path)
     if head.lstrip().startswith(b"PING ") or _ANSWER.search(head.decode("utf-8", "replace")):
         return ping(path.read_text(encoding="utf-8", errors="replace"), path)
     if b'"start"' in head and b"{" in head:
@@ -137,7 +86,7 @@ def _lost(pairs: list[tuple[_Answer, _Answer]], interval: float, start: float) -
     found = []
     for before, after in pairs:
         missing = after.number - before.number - 1
-        if missing * interval > _LEAST_S:
+        if missing * interval > LEAST_S:
             begin, length = before.sent_s - start, after.sent_s - before.sent_s
             many = counted(missing, "request or its answer was", "requests or their answers were")
             said = (
@@ -160,7 +109,7 @@ def _held(found: list[_Answer], interval: float, start: float) -> list[Silence]:
                 break
             end += 1
         length = first.rtt_s - found[end].rtt_s
-        if end > at and length > _LEAST_S:
+        if end > at and length > LEAST_S:
             begin = first.sent_s - start
             said = (
                 f"no answer for {length:.3f} s, {begin:.3f} to {begin + length:.3f} s: "
@@ -225,7 +174,7 @@ def _empty(spans: list[tuple[float, float, int]], who: str) -> list[Silence]:
         if size == 0:
             begin = start if begin is None else begin
         elif begin is not None:
-            if start - begin > _LEAST_S:
+            if start - begin > LEAST_S:
                 length = start - begin
                 said = f"{who} nothing for {length:.2f} s and up to {length + 2 * interval:.2f} s"
                 found.append(

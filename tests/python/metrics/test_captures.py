@@ -229,3 +229,59 @@ def test_a_log_of_moves_without_a_place_in_the_capture_is_refused(tmp_path: Path
     large = _beside(tmp_path, "time_s,from,to\n1700000003000,a,b\n")
     assert "time_ms" in refused(EXAMPLE, "--moves", large)
     assert "a run has its own moves" in refused("out/none", "--moves", log)
+
+
+def _ss(folder: Path, samples: list[str], *, dated: bool = False) -> Path:
+    """Samples of `ss` each 0.1 s."""
+    told = [
+        (f"2023-11-14T22:13:{20 + at / 10:09.6f}+00:00" if dated else f"{1_700_000_000 + at / 10:.3f}")
+        + f"\nESTAB 0 0 10.0.0.1:5000 10.0.0.2:443\n\t cubic rto:300 rtt:50/4 mss:1000 cwnd:10 {each}\n"
+        for at, each in enumerate(samples)
+    ]
+    return _beside(folder, "".join(told), "ss.txt")
+
+
+@pytest.mark.parametrize(
+    ("sample", "kind", "least_s", "most_s"),
+    [
+        ("drop", "path-lost", 1.1, 1.5),
+        ("hold", "path-held", 1.1, 1.5),
+        ("window", "zero-window", 1.0, 1.4),
+    ],
+)
+def test_samples_of_a_linux_kernel_are_explained(
+    sample: str, kind: str, least_s: float, most_s: float
+) -> None:
+    """Connections of Linux 6 over a path with a gap of 1.21 and 1.30 s, and to a receiver that waits for 1.25 s."""
+    data = json.loads(why(ROOT / f"tests/python/metrics/samples/ss-{sample}.txt", "--json").out)
+    (stall,) = data["stalls"]
+    assert stall["kind"] == kind, stall
+    assert least_s < stall["length_s"] < most_s
+    limits = {each["limit"] for each in data["connections"][0]["limits"]}
+    assert ("receiver" in limits) == (sample == "window")
+
+
+def test_samples_of_ss_show_stalls_and_pauses(tmp_path: Path) -> None:
+    """Data that waits and is not acknowledged is a stall; a sender without data, or a handshake, is none."""
+    flowing = [f"bytes_acked:{1000 * at} busy:{100 * at}ms unacked:5 lastack:10" for at in range(1, 20)]
+    pause = ["bytes_acked:19000 busy:1900ms"] * 10
+    assert "no stall" in why(_ss(tmp_path, flowing + pause)).out
+    assert "application 36%" in why(_ss(tmp_path, flowing + pause)).out
+    lossy = [
+        f"bytes_acked:19000 busy:1900ms unacked:5 sacked:3 lost:1 retrans:1/1 lastack:{at}"
+        for at in range(10)
+    ]
+    said = why(_ss(tmp_path, flowing + lossy, dated=True)).out
+    assert "stall 1: 10.0.0.1:5000 -> 10.0.0.2:443: nothing was acknowledged for 1.000 to 1.100 s" in said
+    assert "loss burst (likely): ACKs came, 1 packets were lost" in said
+    opening = "1700000000.0\nSYN-SENT 0 1 10.0.0.1:1 10.0.0.2:2\n\t cubic rto:1000 mss:524 cwnd:1 unacked:1\n"
+    log = _beside(tmp_path, "".join(opening.replace("00.0", f"0{at}.0") for at in range(5)), "ss.txt")
+    assert "0 connections that send data" in why(log).out
+
+
+def test_samples_of_ss_without_times_are_refused(tmp_path: Path) -> None:
+    line = "ESTAB 0 0 10.0.0.1:5000 10.0.0.2:443\n\t cubic rto:300 rtt:50/4 cwnd:10 bytes_acked:1\n"
+    assert "ss.txt:2" in refused(_beside(tmp_path, line, "ss.txt"))
+    assert "date +%s.%N" in refused(_beside(tmp_path, line, "ss.txt"))
+    back = f"1700000002.5\n{line}1700000001.0\n{line}"
+    assert "the clock runs back by 1.500 s" in refused(_beside(tmp_path, back, "ss.txt"))
