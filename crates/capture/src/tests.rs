@@ -2,5 +2,6 @@
 
 mod build;
 mod hostile;
+mod qlogs;
 mod reading;
 mod stories;

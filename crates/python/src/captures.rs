@@ -3,7 +3,7 @@
 use crate::errors::capture_error;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use roamlab_capture::{Capture, explain, read};
+use roamlab_capture::{Answer, Capture, Read as Found, explain, explain_qlog, read};
 use std::fs::File;
 use std::io::{Error, Read};
 use std::path::PathBuf;
@@ -42,6 +42,14 @@ impl Read for Reported<'_> {
     }
 }
 
+fn capture(input: Reported<'_>) -> Found<Capture> {
+    read(input)
+}
+
+fn qlog(input: Reported<'_>) -> Found<Answer> {
+    explain_qlog(input)
+}
+
 /// Why the TCP flows in a capture stalled, or in two captures of the same flows, as JSON. `tell(bytes)` is called now and
 /// then. A file that cannot be read raises `CaptureError`.
 #[pyfunction]
@@ -54,15 +62,31 @@ pub fn explain_captures(py: Python<'_>, paths: Vec<PathBuf>, tell: Option<Py<PyA
     };
     py.detach(|| {
         let mut done = 0;
-        let first = opened(0, first, &mut done, tell.as_ref())?;
-        let second = second.map(|path| opened(1, path, &mut done, tell.as_ref())).transpose()?;
+        let first = opened(0, first, &mut done, tell.as_ref(), capture)?;
+        let second = second.map(|path| opened(1, path, &mut done, tell.as_ref(), capture)).transpose()?;
         let answer = explain(&first, second.as_ref());
         serde_json::to_string(&answer).map_err(|error| PyValueError::new_err(error.to_string()))
     })
 }
 
+/// Why the connections of a qlog stalled, as JSON; `tell` and errors as those of captures.
+#[pyfunction]
+#[pyo3(signature = (path, tell=None))]
+pub fn explain_qlog_file(py: Python<'_>, path: PathBuf, tell: Option<Py<PyAny>>) -> PyResult<String> {
+    py.detach(|| {
+        let answer = opened(0, &path, &mut 0, tell.as_ref(), qlog)?;
+        serde_json::to_string(&answer).map_err(|error| PyValueError::new_err(error.to_string()))
+    })
+}
+
 #[expect(clippy::disallowed_methods, reason = "the binding meets the machine for the readers")]
-fn opened(number: usize, path: &PathBuf, done: &mut u64, tell: Option<&Py<PyAny>>) -> PyResult<Capture> {
+fn opened<T>(
+    number: usize,
+    path: &PathBuf,
+    done: &mut u64,
+    tell: Option<&Py<PyAny>>,
+    read: fn(Reported<'_>) -> Found<T>,
+) -> PyResult<T> {
     let file = File::open(path)?;
     let mut raised = None;
     let next = *done + STEP;

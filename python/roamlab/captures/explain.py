@@ -39,12 +39,22 @@ class Answer:
         return dict(vars(self))
 
 
+def explain_qlog(path: Path, tell: Callable[[int], None] | None = None) -> Answer:
+    """Read a qlog, and explain the stalls of its QUIC connections."""
+    return _answered([path], lambda: _roamlab.explain_qlog_file(path, tell), "event")
+
+
 def explain(paths: Sequence[Path], tell: Callable[[int], None] | None = None) -> Answer:
     """Read one capture or two, and explain the stalls of their flows. `tell` gets the bytes that were read."""
+    return _answered(paths, lambda: _roamlab.explain_captures(list(paths), tell), "packet")
+
+
+def _answered(paths: Sequence[Path], read: Callable[[], str], part: str) -> Answer:
+    """An answer of the engine; a fault names the file, and the number of the packet or event."""
     try:
-        return Answer(**json.loads(_roamlab.explain_captures(list(paths), tell)))
+        return Answer(**json.loads(read()))
     except _roamlab.CaptureError as error:
-        place = f"packet {error.packet}, byte {error.byte}" if error.packet else f"byte {error.byte}"
+        place = f"{part} {error.packet}, byte {error.byte}" if error.packet else f"byte {error.byte}"
         raise BadInput(
             f"{shown(paths[error.file])}, {place}",
             error.problem,

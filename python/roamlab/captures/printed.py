@@ -10,7 +10,7 @@ from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted
 from roamlab.base.screen import shown
 from roamlab.captures import logs, moves
-from roamlab.captures.explain import Answer, explain
+from roamlab.captures.explain import Answer, explain, explain_qlog
 from roamlab.running.runprogress import measured
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _ENDINGS = (".pcap", ".pcapng", ".cap", ".dmp", ".qlog", ".sqlog")
 _PACKED = (".gz", ".zst")
+_QLOG = (b'"qlog_version"', b'"file_schema"', b'"qlog_format"')
 _MOST_QUIET = 10
 """Flows without a stall that are printed."""
 _LEAST_SHARE = 0.01
@@ -114,12 +115,34 @@ def answer(paths: Sequence[Path], flow: str | None, stall: int | None, moved: Pa
         if not path.is_file():
             raise BadInput(path, "it is no file", expected="a capture", remedy="name a file")
     total = sum(path.stat().st_size for path in paths)
+    qlogs = [path for path in paths if _is_qlog(path)]
+    if qlogs and len(paths) == 2:
+        raise BadInput(
+            " and ".join(shown(path) for path in paths),
+            "a qlog is explained alone",
+            expected="one qlog, or two packet captures",
+            remedy="name the qlog of the end that sends the data",
+        )
     with measured("read", total) as tell:
-        found = explain(paths, lambda done: tell(done, lambda seconds: _state(done, total, seconds)))
+
+        def told(done: int) -> None:
+            tell(done, lambda seconds: _state(done, total, seconds))
+
+        found = explain_qlog(paths[0], told) if qlogs else explain(paths, told)
     _check_flows(paths, found)
     beside = None if moved is None else moves.read(moved, found.start_ns, found.length_s)
     tied = None if beside is None else moves.tie(found.flows, beside)
     return Flows(_chosen(found, flow, stall), tied)
+
+
+def _is_qlog(path: Path) -> bool:
+    """By its name, or by its first bytes."""
+    name = path.name.lower()
+    for packed in _PACKED:
+        name = name.removesuffix(packed)
+    with path.open("rb") as file:
+        head = file.read(4096)
+    return name.endswith((".qlog", ".sqlog")) or any(word in head for word in _QLOG)
 
 
 def _state(done: int, total: int, seconds: float) -> str:
@@ -145,6 +168,13 @@ def _check_flows(paths: Sequence[Path], found: Answer) -> None:
             "no TCP flow with data is in both",
             expected="captures of the same flows at both ends",
             remedy="explain each of them alone",
+        )
+    if len(paths) == 1 and _is_qlog(paths[0]):
+        raise BadInput(
+            where,
+            "it has no connection with packets",
+            expected="a qlog with the events packet_sent and packet_received",
+            remedy="log all events of transport and recovery",
         )
     raise BadInput(
         where,
@@ -247,6 +277,8 @@ def _near(spike: dict[str, Any]) -> str:
 
 def _place(flow: dict[str, Any]) -> str:
     names = {
+        "qlog of the sender": "a qlog of its sender",
+        "qlog of the receiver": "a qlog of its receiver",
         "sender": "captured at its sender",
         "receiver": "captured at its receiver",
         "both ends": "captured at both ends",
@@ -260,6 +292,11 @@ def _place(flow: dict[str, Any]) -> str:
 
 def _again(flow: dict[str, Any]) -> str:
     again, timeouts = flow["resends"], len(flow["timeouts"])
+    if flow["place"].startswith("qlog"):
+        return (
+            f"{counted(again['packets'], 'packet', 'packets')} declared lost: {again['needless']} needlessly; "
+            f"{counted(again['probes'], 'probe timeout', 'probe timeouts')}"
+        )
     if flow["place"] == "receiver":
         return (
             f"{counted(again['packets'], 'packet', 'packets')} came late or again, "

@@ -8,7 +8,7 @@ import json
 import struct
 import sys
 from contextlib import redirect_stderr, redirect_stdout
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -285,3 +285,51 @@ def test_samples_of_ss_without_times_are_refused(tmp_path: Path) -> None:
     assert "date +%s.%N" in refused(_beside(tmp_path, line, "ss.txt"))
     back = f"1700000002.5\n{line}1700000001.0\n{line}"
     assert "the clock runs back by 1.500 s" in refused(_beside(tmp_path, back, "ss.txt"))
+
+
+_SAMPLES = ROOT / "tests/python/metrics/samples"
+_QUINN: dict[str, Any] = json.loads((_SAMPLES / "quinn.json").read_text(encoding="utf-8"))
+_NAMES = {
+    "hold": {"path-held"},
+    "drop": {"path-lost"},
+    "outage": {"path-lost"},
+    "step": {"delay-step"},
+    "step with losses": {"delay-step", "path-lost"},
+}
+
+
+@pytest.mark.parametrize("name", _QUINN)
+def test_qlogs_of_quinn_are_explained(name: str) -> None:
+    """Parts of the logs that quinn 0.11 writes in the simulator, around one planted event each."""
+    (flow,) = json.loads(why(_SAMPLES / name, "--json").out)["flows"]
+    kind, wanted = _QUINN[name]["kind"], _QUINN[name]["stall"]
+    assert ("receiver" in flow["place"]) == ("client" in name)
+    assert 0.018 < flow["trips"]["base_s"] < 1.0
+    if wanted is None:
+        assert flow["stalls"] == []
+        return
+    (stall,) = flow["stalls"]
+    length = wanted[1] - wanted[0]
+    assert abs(stall["length_s"] - length) < 0.15 or kind.startswith("step"), (stall, wanted)
+    assert {cause["kind"] for cause in stall["causes"]} == _NAMES[kind]
+
+
+def test_a_broken_qlog_is_refused_with_its_event(tmp_path: Path) -> None:
+    text = gzip.decompress((_SAMPLES / "quinn-hold-3.sqlog.gz").read_bytes())
+    third = text.index(b"\x1e", text.index(b"\x1e", 1) + 1)
+    log = tmp_path / "broken.sqlog"
+    log.write_bytes(text[:third] + b"\x1e{nonsense}\n" + text[third:])
+    assert f"event 9, byte {third + 2}: this is no JSON" in refused(log)
+    log.write_bytes(text[: len(text) // 2])
+    assert "note: the file ends within an event" in why(log).out
+    log.write_text('{"qlog_version": "0.3", "traces": []}', encoding="utf-8")
+    assert "it has no event" in refused(log)
+    assert "a qlog is explained alone" in refused(log, EXAMPLE)
+
+
+def test_a_qlog_is_tied_to_moves(tmp_path: Path) -> None:
+    sample = _SAMPLES / "quinn-hold-3.sqlog.gz"
+    log = _beside(tmp_path, "time_s,from,to,gap_s\n5.108,bs1,bs2,1.275\n")
+    said = why(sample, "--moves", log).out
+    assert "by the capture's clock" in said
+    assert "0.064 s after the move from bs1 to bs2" in said

@@ -83,7 +83,8 @@ ALLOWED: dict[str, set[str]] = {
     | {"rustix", "thiserror", "vm-memory"},
     # Answers leave as JSON, for both bindings.
     # Captures are other programs': no crate of the simulator is in it.
-    "roamlab-capture": {"etherparse", "flate2", "pcap-parser", "rustc-hash", "ruzstd", "serde", "thiserror"},
+    "roamlab-capture": {"etherparse", "flate2", "pcap-parser", "rustc-hash", "ruzstd", "serde", "thiserror"}
+    | {"serde_json"},
     "roamlab-analysis": {
         "roamlab-engine",
         "roamlab-packet",
