@@ -60,6 +60,9 @@ class Analysis:
     def wait(self, source: Source, stall: str) -> str: ...
     def timeout_rtos(self, source: Source, stall: str) -> str: ...
 
+def explain_qlog_file(path: Path, tell: Callable[[int], None] | None = None) -> str:
+    """Why the connections of a qlog stalled, as JSON; `tell` and errors as those of captures."""
+
 def explain_captures(paths: list[Path], tell: Callable[[int], None] | None = None) -> str:
     """Why the TCP flows of a capture stalled, or of two of the same flows, as JSON.
 

@@ -10,6 +10,7 @@ mod link;
 mod network;
 mod packets;
 mod pcapng;
+mod qlog;
 mod record;
 mod records;
 mod source;
@@ -24,6 +25,7 @@ pub use fault::{Fault, Read};
 pub use flows::{Capture, Datagrams, Flow, Opened, read};
 pub use network::End;
 pub use packets::{Blocks, Packets, Row, Way};
+pub use qlog::explain_qlog;
 pub use why::{
     Aligned, Answer, Cause, Kind, Limits, Resends, Spike, Stall, Sure, Timeout, Told, Trips, explain,
 };

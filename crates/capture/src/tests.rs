@@ -3,5 +3,6 @@
 mod anonymous;
 mod build;
 mod hostile;
+mod qlogs;
 mod reading;
 mod stories;

@@ -1,6 +1,6 @@
 //! Why the TCP flows of a capture stalled.
 
-mod cause;
+pub mod cause;
 mod course;
 mod exchange;
 mod explain;

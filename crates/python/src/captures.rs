@@ -3,7 +3,9 @@
 use crate::errors::capture_error;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use roamlab_capture::{Addresses, Capture, Unwritten, anonymise, explain, read};
+use roamlab_capture::{
+    Addresses, Answer, Capture, Read as Found, Unwritten, anonymise, explain, explain_qlog, read,
+};
 use std::fs::File;
 use std::io::{BufWriter, Error, Read};
 use std::path::PathBuf;
@@ -42,6 +44,14 @@ impl Read for Reported<'_> {
     }
 }
 
+fn capture(input: Reported<'_>) -> Found<Capture> {
+    read(input)
+}
+
+fn qlog(input: Reported<'_>) -> Found<Answer> {
+    explain_qlog(input)
+}
+
 /// Why the TCP flows in a capture stalled, or in two captures of the same flows, as JSON. `tell(bytes)` is called now and
 /// then. A file that cannot be read raises `CaptureError`.
 #[pyfunction]
@@ -54,9 +64,19 @@ pub fn explain_captures(py: Python<'_>, paths: Vec<PathBuf>, tell: Option<Py<PyA
     };
     py.detach(|| {
         let mut done = 0;
-        let first = opened(0, first, &mut done, tell.as_ref())?;
-        let second = second.map(|path| opened(1, path, &mut done, tell.as_ref())).transpose()?;
+        let first = opened(0, first, &mut done, tell.as_ref(), capture)?;
+        let second = second.map(|path| opened(1, path, &mut done, tell.as_ref(), capture)).transpose()?;
         let answer = explain(&first, second.as_ref());
+        serde_json::to_string(&answer).map_err(|error| PyValueError::new_err(error.to_string()))
+    })
+}
+
+/// Why the connections of a qlog stalled, as JSON; `tell` and errors as those of captures.
+#[pyfunction]
+#[pyo3(signature = (path, tell=None))]
+pub fn explain_qlog_file(py: Python<'_>, path: PathBuf, tell: Option<Py<PyAny>>) -> PyResult<String> {
+    py.detach(|| {
+        let answer = opened(0, &path, &mut 0, tell.as_ref(), qlog)?;
         serde_json::to_string(&answer).map_err(|error| PyValueError::new_err(error.to_string()))
     })
 }
@@ -100,8 +120,14 @@ fn create(place: &PathBuf) -> std::io::Result<File> {
     File::create(place)
 }
 
-fn opened(number: usize, path: &PathBuf, done: &mut u64, tell: Option<&Py<PyAny>>) -> PyResult<Capture> {
-    with_input(path, done, tell, |input| read(input))?.map_err(|fault| capture_error(number, &fault))
+fn opened<T>(
+    number: usize,
+    path: &PathBuf,
+    done: &mut u64,
+    tell: Option<&Py<PyAny>>,
+    read: fn(Reported<'_>) -> Found<T>,
+) -> PyResult<T> {
+    with_input(path, done, tell, read)?.map_err(|fault| capture_error(number, &fault))
 }
 
 /// Reads a file and reports how far. `Err`: it cannot be opened, or Python has raised meanwhile.

@@ -41,6 +41,12 @@ class Answer:
         return dict(vars(self))
 
 
+def explain_qlog(path: Path) -> Answer:
+    """Read a qlog, and explain the stalls of its QUIC connections."""
+    with reading([path], "event") as tell:
+        return Answer(**json.loads(_roamlab.explain_qlog_file(path, tell)))
+
+
 def explain(paths: Sequence[Path]) -> Answer:
     """Read one capture or two, and explain the stalls of their flows."""
     with reading(paths) as tell:
@@ -48,8 +54,8 @@ def explain(paths: Sequence[Path]) -> Answer:
 
 
 @contextmanager
-def reading(paths: Sequence[Path]) -> Iterator[Callable[[int], None]]:
-    """Shows how much of the captures the engine has read: it tells the bytes. Faults are reported with their place."""
+def reading(paths: Sequence[Path], part: str = "packet") -> Iterator[Callable[[int], None]]:
+    """Shows how much of the files the engine has read: it tells the bytes. A fault names the file and the number of a part."""
     for path in paths:
         if not path.exists():
             raise BadInput(path, "there is no such file", expected="a capture", remedy="write its path")
@@ -60,7 +66,7 @@ def reading(paths: Sequence[Path]) -> Iterator[Callable[[int], None]]:
         with measured("read", total) as tell:
             yield lambda done: tell(done, lambda seconds: _state(done, total, seconds))
     except _roamlab.CaptureError as error:
-        place = f"packet {error.packet}, byte {error.byte}" if error.packet else f"byte {error.byte}"
+        place = f"{part} {error.packet}, byte {error.byte}" if error.packet else f"byte {error.byte}"
         raise BadInput(
             f"{shown(paths[error.file])}, {place}",
             error.problem,

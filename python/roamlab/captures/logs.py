@@ -1,16 +1,18 @@
-"""Logs without packets: `ping -D`, and `iperf3 -J`. They show silences, as exactly as their interval."""
+"""Logs without packets: `ping -D`, `iperf3 -J` and `ss -ti`. They show silences, as exactly as their interval."""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted
+from roamlab.captures import ss
+from roamlab.captures.silences import LEAST_S, Log, Silence
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,45 +20,10 @@ if TYPE_CHECKING:
 _ANSWER = re.compile(
     r"^\[(\d+\.\d+)\] \d+ bytes from (.*?):? icmp_seq=(\d+) .*?time=([\d.]+) ms", re.MULTILINE
 )
-_LEAST_S = 0.2
-"""A stall is longer (docs/metrics.md)."""
 _MOST_BYTES = 200_000_000
 """A larger log is refused before it is read."""
 _SEQUENCES = 1 << 16
 _HALF = _SEQUENCES // 2
-
-
-@dataclass(frozen=True)
-class Silence:
-    """A time in which nothing came."""
-
-    start_s: float
-    """Begin, from the first line of the log."""
-    length_s: float
-    kind: str
-    """As the kinds of causes of a packet capture."""
-    sentence: str
-
-
-@dataclass
-class Log:
-    """A log, and the silences in it."""
-
-    what: str
-    """One sentence about all of it."""
-    facts: list[str] = field(default_factory=list)
-    stalls: list[Silence] = field(default_factory=list)
-    """Longest first."""
-
-    def data(self) -> dict[str, Any]:
-        """The same for programs."""
-        return asdict(self)
-
-    def lines(self) -> list[str]:
-        """The same as text."""
-        told = ["\n  · ".join([self.what, *self.facts])]
-        told += [f"stall {number}: {stall.sentence}" for number, stall in enumerate(self.stalls, start=1)]
-        return told if self.stalls else [*told, "no stall"]
 
 
 def read(path: Path) -> Log | None:
@@ -66,6 +33,8 @@ def read(path: Path) -> Log | None:
     head = path.read_bytes()[:4096]
     if b"\0" in head:
         return None
+    if ss.is_log(head.decode("utf-8", "replace")):
+        return ss.read(path.read_text(encoding="utf-8", errors="replace"), path)
     if head.lstrip().startswith(b"PING ") or _ANSWER.search(head.decode("utf-8", "replace")):
         return ping(path.read_text(encoding="utf-8", errors="replace"), path)
     if b'"start"' in head and b"{" in head:
@@ -106,6 +75,7 @@ def ping(text: str, path: Path) -> Log:
         f"ping of {lines[0][1]}: {len(found)} answers to {sent} requests, one each {interval:.3f} s",
         [f"round trip {base:.3f} s at least, {median(rtts):.3f} s in the median, {rtts[-1]:.3f} s at most"],
     )
+    log.start_ns, log.length_s = round(start * 1e9), found[-1].sent_s - start
     log.stalls = _lost(pairs, interval, start) + _held(found, interval, start)
     log.stalls.sort(key=lambda stall: -stall.length_s)
     return log
@@ -116,7 +86,7 @@ def _lost(pairs: list[tuple[_Answer, _Answer]], interval: float, start: float) -
     found = []
     for before, after in pairs:
         missing = after.number - before.number - 1
-        if missing * interval > _LEAST_S:
+        if missing * interval > LEAST_S:
             begin, length = before.sent_s - start, after.sent_s - before.sent_s
             many = counted(missing, "request or its answer was", "requests or their answers were")
             said = (
@@ -139,7 +109,7 @@ def _held(found: list[_Answer], interval: float, start: float) -> list[Silence]:
                 break
             end += 1
         length = first.rtt_s - found[end].rtt_s
-        if end > at and length > _LEAST_S:
+        if end > at and length > LEAST_S:
             begin = first.sent_s - start
             said = (
                 f"no answer for {length:.3f} s, {begin:.3f} to {begin + length:.3f} s: "
@@ -177,6 +147,7 @@ def iperf3(text: str, path: Path) -> Log:
     told = Log(
         f"iperf3: {length:.1f} s, {rate / 1e6:.3g} Mbit/s, an interval of {spans[0][1] - spans[0][0]:.2f} s"
     )
+    told.start_ns, told.length_s = _begin(log), length
     again = sum(int(whole.get("retransmits", 0)) for whole, _ in sums)
     if is_sender:
         told.facts.append(f"{counted(again, 'packet', 'packets')} sent again")
@@ -187,6 +158,14 @@ def iperf3(text: str, path: Path) -> Log:
     return told
 
 
+def _begin(log: dict[str, Any]) -> int:
+    """When a test of iperf3 began, in ns since 1970; 0: the log does not have it."""
+    try:
+        return int(log["start"]["timestamp"]["timemillisecs"]) * 1_000_000
+    except (KeyError, TypeError, ValueError):
+        return 0
+
+
 def _empty(spans: list[tuple[float, float, int]], who: str) -> list[Silence]:
     """Intervals in a row without a byte, longest first."""
     found: list[Silence] = []
@@ -195,7 +174,7 @@ def _empty(spans: list[tuple[float, float, int]], who: str) -> list[Silence]:
         if size == 0:
             begin = start if begin is None else begin
         elif begin is not None:
-            if start - begin > _LEAST_S:
+            if start - begin > LEAST_S:
                 length = start - begin
                 said = f"{who} nothing for {length:.2f} s and up to {length + 2 * interval:.2f} s"
                 found.append(

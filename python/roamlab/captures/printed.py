@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted
 from roamlab.base.screen import shown
-from roamlab.captures import logs
-from roamlab.captures.explain import Answer, explain
+from roamlab.captures import logs, moves
+from roamlab.captures.explain import Answer, explain, explain_qlog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ENDINGS = (".pcap", ".pcapng", ".cap", ".dmp", ".qlog", ".sqlog")
 _PACKED = (".gz", ".zst")
+_QLOG = (b'"qlog_version"', b'"file_schema"', b'"qlog_format"')
 _MOST_QUIET = 10
 """Flows without a stall that are printed."""
 _LEAST_SHARE = 0.01
@@ -34,6 +35,16 @@ def _is_capture(path: Path) -> bool:
     for packed in _PACKED:
         name = name.removesuffix(packed)
     return name.endswith(_ENDINGS) or (path.is_file() and path.suffix != ".toml")
+
+
+def refuse_moves() -> None:
+    """Refuse a log of moves with a run."""
+    raise BadInput(
+        "--moves",
+        "a run has its own moves",
+        expected="a capture or a log with this option",
+        remedy="leave out --moves",
+    )
 
 
 def refuse(*, check: bool, changes: bool) -> None:
@@ -65,18 +76,20 @@ class Flows:
     """The flows that were asked for."""
 
     found: Answer
+    moves: tuple[dict[str, Any], str] | None = None
+    """The moves of the same time, for programs and as a sentence."""
 
     def data(self) -> dict[str, Any]:
         """The same for programs."""
-        return self.found.data()
+        return self.found.data() | ({"moves": self.moves[0]} if self.moves else {})
 
     def lines(self) -> list[str]:
         """The same as text."""
-        return lines(self.found)
+        return [*([self.moves[1]] if self.moves else []), *lines(self.found)]
 
 
-def answer(paths: Sequence[Path], flow: str | None, stall: int | None) -> Chosen:
-    """The log that is asked for, or the flows, of one capture or of two."""
+def answer(paths: Sequence[Path], flow: str | None, stall: int | None, moved: Path | None = None) -> Chosen:
+    """The log that is asked for, or the flows, of one capture or of two; `moved`: a log of moves of the same time."""
     if len(paths) == 1 and (log := logs.read(paths[0])):
         if flow is not None or stall is not None:
             raise BadInput(
@@ -85,6 +98,8 @@ def answer(paths: Sequence[Path], flow: str | None, stall: int | None) -> Chosen
                 expected="a packet capture with this option",
                 remedy="leave it out",
             )
+        if moved is not None:
+            log.tie(moves.read(moved, log.start_ns, log.length_s))
         return log
     if len(paths) > 2:
         raise BadInput(
@@ -93,9 +108,29 @@ def answer(paths: Sequence[Path], flow: str | None, stall: int | None) -> Chosen
             expected="one capture, or two of the same flows at both ends",
             remedy="explain them one after the other; `mergecap` joins parts of one capture",
         )
-    found = explain(paths)
+    qlogs = [path for path in paths if path.is_file() and _is_qlog(path)]
+    if qlogs and len(paths) == 2:
+        raise BadInput(
+            " and ".join(shown(path) for path in paths),
+            "a qlog is explained alone",
+            expected="one qlog, or two packet captures",
+            remedy="name the qlog of the end that sends the data",
+        )
+    found = explain_qlog(paths[0]) if qlogs else explain(paths)
     _check_flows(paths, found)
-    return Flows(_chosen(found, flow, stall))
+    beside = None if moved is None else moves.read(moved, found.start_ns, found.length_s)
+    tied = None if beside is None else moves.tie(found.flows, beside)
+    return Flows(_chosen(found, flow, stall), tied)
+
+
+def _is_qlog(path: Path) -> bool:
+    """By its name, or by its first bytes."""
+    name = path.name.lower()
+    for packed in _PACKED:
+        name = name.removesuffix(packed)
+    with path.open("rb") as file:
+        head = file.read(4096)
+    return name.endswith((".qlog", ".sqlog")) or any(word in head for word in _QLOG)
 
 
 def _check_flows(paths: Sequence[Path], found: Answer) -> None:
@@ -116,6 +151,13 @@ def _check_flows(paths: Sequence[Path], found: Answer) -> None:
             "no TCP flow with data is in both",
             expected="captures of the same flows at both ends",
             remedy="explain each of them alone",
+        )
+    if len(paths) == 1 and _is_qlog(paths[0]):
+        raise BadInput(
+            where,
+            "it has no connection with packets",
+            expected="a qlog with the events packet_sent and packet_received",
+            remedy="log all events of transport and recovery",
         )
     raise BadInput(
         where,
@@ -186,7 +228,7 @@ def _described(flow: dict[str, Any]) -> list[str]:
     told += [_again(flow)]
     told += [
         f"the round trip rose from {spike['before_ns'] / 1e9:.3f} s to {spike['rtt_ns'] / 1e9:.3f} s"
-        f" at {spike['time_s']:.3f} s"
+        f" at {spike['time_s']:.3f} s{_near(spike)}"
         for spike in flow["spikes"]
     ]
     if limits := flow["limits"]:
@@ -208,8 +250,18 @@ def _described(flow: dict[str, Any]) -> list[str]:
     return ["\n  · ".join(told)]
 
 
+def _near(spike: dict[str, Any]) -> str:
+    """The move near a spike, if a log of moves has one."""
+    if not (move := spike.get("move")):
+        return ""
+    after = spike["time_s"] - move["time_s"]
+    return f", {abs(after):.3f} s {'before' if after < 0 else 'after'} {move['name']}"
+
+
 def _place(flow: dict[str, Any]) -> str:
     names = {
+        "qlog of the sender": "a qlog of its sender",
+        "qlog of the receiver": "a qlog of its receiver",
         "sender": "captured at its sender",
         "receiver": "captured at its receiver",
         "both ends": "captured at both ends",
@@ -223,6 +275,11 @@ def _place(flow: dict[str, Any]) -> str:
 
 def _again(flow: dict[str, Any]) -> str:
     again, timeouts = flow["resends"], len(flow["timeouts"])
+    if flow["place"].startswith("qlog"):
+        return (
+            f"{counted(again['packets'], 'packet', 'packets')} declared lost: {again['needless']} needlessly; "
+            f"{counted(again['probes'], 'probe timeout', 'probe timeouts')}"
+        )
     if flow["place"] == "receiver":
         return (
             f"{counted(again['packets'], 'packet', 'packets')} came late or again, "

@@ -123,7 +123,7 @@ _DATED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,12}))
 def number(option: str, given: str) -> Decimal:
     """A number of an option, or the seconds of a date and time. Raises `BadInput`."""
     given = instant(given) or given
-    found = _decimal(given)
+    found = decimal(given)
     if found is None:
         raise BadInput(
             f"{option} {given[:_QUOTED]}",
@@ -134,7 +134,7 @@ def number(option: str, given: str) -> Decimal:
     return found
 
 
-def _decimal(text: str) -> Decimal | None:
+def decimal(text: str) -> Decimal | None:
     """A number whose every unit of time fits what a schedule may hold, with some room; None for any other text."""
     if len(text) > _LONGEST_NUMBER:
         return None
@@ -152,7 +152,7 @@ def convert(log: Path, fields: Fields, only: Mapping[str, str], begin: Decimal) 
     begins. The log is CSV with a line of names, or has a JSON object on each line. `BadInput` has file and line.
     """
     rows = []
-    for line, record in _records(log):
+    for line, record in records(log):
         if all(_text(record.get(field)) == value for field, value in only.items()):
             rows.append((*_row(log, line, record, fields, begin), line))
     if not rows:
@@ -171,7 +171,7 @@ def convert(log: Path, fields: Fields, only: Mapping[str, str], begin: Decimal) 
     return written.getvalue(), len(rows)
 
 
-def _records(log: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def records(log: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Each record with its line."""
     text = read_text(log, "a log of handovers: a text file in UTF-8").removeprefix("\ufeff")
     if log.suffix.lower() not in _LINES:
@@ -298,7 +298,7 @@ def _refuse_other(log: Path, line: int, record: Mapping[str, Any]) -> None:
 
 
 def _nanoseconds(log: Path, line: int, field: str, value: Any, unit: str, begin: Decimal) -> int:
-    found = _decimal(_text(value))
+    found = decimal(_text(value))
     time = None if found is None else (found - begin) * (10**9 // UNITS[unit])
     if time is None or not 0 <= time < LATEST_S * 10**9:
         raise _bad(

@@ -85,7 +85,7 @@ ALLOWED: dict[str, set[str]] = {
     # Captures are other programs': no crate of the simulator is in it.
     # ipcrypt-rs is the cipher of anonymous captures.
     "roamlab-capture": {"etherparse", "flate2", "ipcrypt-rs", "pcap-parser"}
-    | {"rustc-hash", "ruzstd", "serde", "thiserror"},
+    | {"rustc-hash", "ruzstd", "serde", "serde_json", "thiserror"},
     "roamlab-analysis": {
         "roamlab-engine",
         "roamlab-packet",

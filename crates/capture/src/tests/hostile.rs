@@ -4,10 +4,11 @@ use super::build::{Sketch, ipv4, pcap_of, section, udp};
 use crate::{Addresses, anonymise, explain, read};
 
 /// A small generator of numbers (xorshift), so that each run makes the same mutations.
-struct Draws(u64);
+pub struct Draws(pub u64);
 
 impl Draws {
-    fn below(&mut self, most: usize) -> usize {
+    /// A number below one.
+    pub fn below(&mut self, most: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -39,7 +40,7 @@ fn packets() -> Vec<(u64, Vec<u8>)> {
 
 /// How many: those of a change, or as many as `make deep` asks for.
 #[expect(clippy::disallowed_methods, reason = "the test's own size")]
-fn mutations() -> u64 {
+pub fn mutations() -> u64 {
     std::env::var("ROAMLAB_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(200)
 }
 

@@ -44,6 +44,10 @@ pub enum Kind {
     ApplicationIdle,
     /// A policer dropped what was above its rate.
     Policer,
+    /// The receiver's limit of data was reached (RFC 9000, section 4).
+    FlowControl,
+    /// The connection moved to another path (RFC 9000, section 9).
+    PathChanged,
 }
 
 impl Kind {
@@ -63,6 +67,8 @@ impl Kind {
             Kind::ZeroWindow => "zero window",
             Kind::ApplicationIdle => "application idle",
             Kind::Policer => "policer",
+            Kind::FlowControl => "flow control",
+            Kind::PathChanged => "path changed",
         }
     }
 }

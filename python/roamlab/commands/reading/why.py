@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from roamlab.base.screen import say
 from roamlab.commands import completion
 from roamlab.commands.inputs import find_run
-from roamlab.commands.options import JSON, SET
+from roamlab.commands.options import ANY_PATH, JSON, SET
 from roamlab.commands.output import print_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command("why")
@@ -23,6 +28,12 @@ from roamlab.commands.output import print_json
     "--flow", metavar="NAME", help="Only the stalls of this flow; of a capture those with this address."
 )
 @click.option("--stall", type=click.IntRange(1), help="Only this one; 1: the longest.")
+@click.option(
+    "--moves",
+    metavar="FILE",
+    type=ANY_PATH,
+    help="A log of moves or of radio events for CAPTURE: which stalls begin at one?",
+)
 @click.option("--check", is_flag=True, help="Run again without each suspect: does the stall go away?")
 @SET
 @JSON
@@ -30,6 +41,7 @@ def command(
     words: tuple[str, ...],
     flow: str | None,
     stall: int | None,
+    moves: Path | None,
     changes: tuple[str, ...],
     *,
     check: bool,
@@ -45,7 +57,9 @@ def command(
 
     CAPTURE is a packet capture in pcap or pcapng, plain or packed with gzip or zstd: the stalls of its TCP flows, those
     with the longest stall first. Two captures are those of the same flows at both ends. It may also be the log of
-    `ping -D` or `iperf3 -J`. docs/captures.md has the rules.
+    `ping -D` or `iperf3 -J`, or samples of `ss -ti`. The log of --moves has columns time_s, from and to, or time_s,
+    event and cell. Its times are those of the capture's clock, or from its first packet. docs/captures.md has the
+    rules.
     """
     from roamlab.captures import printed
     from roamlab.causes import answers
@@ -54,12 +68,14 @@ def command(
     wanted = assigned(changes)
     if captures := printed.captures(words):
         printed.refuse(check=check, changes=bool(wanted))
-        answer = printed.answer(captures, flow, stall)
+        answer = printed.answer(captures, flow, stall, moves)
         if as_json:
             print_json(answer.data())
         else:
             say("\n".join(answer.lines()))
         return
+    if moves is not None:
+        printed.refuse_moves()
     table, folder = answers.parse(words, stalls=flow is not None or stall is not None or check)
     found = answers.explain(find_run(folder), wanted, table, flow, stall, check=check, as_json=as_json)
     if as_json:
