@@ -178,8 +178,8 @@ pub enum Via {
         /// The other end.
         to: Addr,
     },
-    /// Nowhere: they are lost (`no-binding`), because the tunnel through which they would go on has ended.
-    Nowhere,
+    /// They are lost (`no-binding`): the tunnel through which they would continue has ended.
+    Discard,
     /// Into the host's buffer at this base station.
     Buffer,
     /// Into the reorder queue behind the host's buffer at this base station.

@@ -278,7 +278,7 @@ impl<K: Kind, A: Agent<Message = Signal<K>, Phase: Debug>> Words<A> {
             Via::Air => "air".into(),
             Via::Tunnel(end) => format!("tunnel to {}", self.name(*end)),
             Via::Relay { source, to } => format!("tunnel from {} to {}", self.name(*source), self.name(*to)),
-            Via::Nowhere => "nowhere".into(),
+            Via::Discard => "nowhere".into(),
             Via::Buffer => "buffer".into(),
             Via::ReorderQueue => "reorder queue".into(),
         }

@@ -55,7 +55,7 @@ def explain(paths: Sequence[Path]) -> Answer:
 
 @contextmanager
 def reading(paths: Sequence[Path], part: str = "packet") -> Iterator[Callable[[int], None]]:
-    """Shows how much of the files the engine has read: it tells the bytes. A fault names the file and the number of a part."""
+    """Shows how much of the files the engine has read: it tells the bytes. A fault names the file and the `part`."""
     for path in paths:
         if not path.exists():
             raise BadInput(path, "there is no such file", expected="a capture", remedy="write its path")

@@ -36,7 +36,7 @@ function gapsOf(run, host) {
   });
 }
 
-/** What one base station forwards to another, from the first packet until direct packets may follow at the target. */
+/** The packets that one base station forwards to another, from the first packet until direct packets may follow at the target. */
 function forwardingOf(run, host) {
   const { releases } = run.tables;
   const [time, to] = ["time_ns", "to"].map((name) => releases.column(name));

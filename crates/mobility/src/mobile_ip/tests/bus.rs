@@ -332,7 +332,7 @@ impl Bus {
                 (delay(at, end), Event::Packet { at: end, from: None, tunnelled: true, packet })
             }
             Via::Air => (delay(at, HOST), Event::AirPacket { base_station: at, packet }),
-            Via::ReorderQueue | Via::Relay { .. } | Via::Nowhere => {
+            Via::ReorderQueue | Via::Relay { .. } | Via::Discard => {
                 unreachable!("Mobile IP has one line, and no relay that ends")
             }
             Via::Buffer => {

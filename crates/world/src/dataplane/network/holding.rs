@@ -463,7 +463,7 @@ impl Network {
         }
         let to = match via {
             Via::Neighbour(next) | Via::Tunnel(next) | Via::Relay { to: next, .. } => Some(next),
-            Via::Air | Via::Nowhere | Via::Buffer | Via::ReorderQueue => None,
+            Via::Air | Via::Discard | Via::Buffer | Via::ReorderQueue => None,
         };
         cx.note_move(&packet, cause);
         let how = (to, mark.is_some(), cause);

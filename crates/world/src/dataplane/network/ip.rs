@@ -334,7 +334,7 @@ impl Network {
             Via::Tunnel(_)
             | Via::Relay { .. }
             | Via::Air
-            | Via::Nowhere
+            | Via::Discard
             | Via::Buffer
             | Via::ReorderQueue => false,
         }
@@ -440,7 +440,7 @@ impl Network {
             Via::Neighbour(next) => (here.neighbours.get(&next).copied(), packet),
             Via::Air if here.numbers => return self.send_numbered(node, packet, host, cx),
             Via::Air => return self.send_air(node, packet, cx),
-            Via::Nowhere => {
+            Via::Discard => {
                 let cause = here.host_routes.cause(host.host, host.slot, via);
                 return cx.lose_by(packet, DropReason::NoBinding, Location::Node(node), cause);
             }
