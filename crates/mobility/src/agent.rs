@@ -178,7 +178,7 @@ pub enum Via {
         /// The other end.
         to: Addr,
     },
-    /// Nowhere: they are lost (`no-binding`), because the tunnel through which they would go on has ended.
+    /// No way: they are lost (`no-binding`), because their tunnel has ended.
     Nowhere,
     /// Into the host's buffer at this base station.
     Buffer,

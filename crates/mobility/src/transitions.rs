@@ -40,7 +40,7 @@ const TIME: usize = TRIGGERS.len() - 1;
 pub const VERBS: &[&str] = &[
     "route",
     "tunnel",
-    "route to nowhere",
+    "drop packets",
     "route to buffer",
     "route to reorder queue",
     "no route",
@@ -238,7 +238,7 @@ pub fn action_number<K: Kind, P>(action: &Action<Signal<K>, P>) -> Option<usize>
         Action::SetRoute { via, .. } => match via {
             Via::Neighbour(_) | Via::Air => "route",
             Via::Tunnel(_) | Via::Relay { .. } => "tunnel",
-            Via::Nowhere => "route to nowhere",
+            Via::Nowhere => "drop packets",
             Via::Buffer => "route to buffer",
             Via::ReorderQueue => "route to reorder queue",
         },

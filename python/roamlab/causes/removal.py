@@ -242,7 +242,7 @@ def _faster_switch(
 def _more_end_markers(
     _suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    """Several end markers, of which one is enough; then no wait for them, or one that is over at once."""
+    """Several end markers, of which one is enough; then no wait for them, or one that is over immediately."""
     for number, protocol in enumerate(_protocols(scenario.parameters)):
         if protocol.get("end_markers"):
             data, more = scenario.to_dict(), protocol["end_markers"] + _MORE_MARKERS

@@ -11,8 +11,8 @@ function bearerLanes(run) {
 }
 
 /**
- * What a host's bearers wait for, what is forwarded, and its path switches: `{kind, begin, end, words, rows}`. None of a
- * protocol that switches no path.
+ * Waits of a host's bearers, forwarding, and its path switches: `{kind, begin, end, words, rows}`. None of a protocol that
+ * switches no path.
  */
 function spansOf(run, host) {
   if (!host.phases.some((phase) => phase.phase === "path-switched")) return [];
@@ -36,7 +36,7 @@ function gapsOf(run, host) {
   });
 }
 
-/** What one base station forwards to another, from the first packet until direct packets may follow at the target. */
+/** Forwarding from one base station to another, from the first packet until direct packets may follow at the target. */
 function forwardingOf(run, host) {
   const { releases } = run.tables;
   const [time, to] = ["time_ns", "to"].map((name) => releases.column(name));

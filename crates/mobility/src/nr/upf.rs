@@ -14,7 +14,7 @@ crate::transitions! {
     Upf, "state of a host": Unknown "unknown", Bound "bound";
     "unknown" | "n4-session-modification-request" | "switch" | "tunnel, n4-session-modification-response" | "bound";
     "bound" | "n4-session-modification-request" | "switch, newer or the same; end markers if the base station is another one" | "gtpu-end-marker, tunnel, no route, n4-session-modification-response" | "same";
-    "unknown, bound" | "n4-session-modification-request" | "forwarding from a source begins or ends, perhaps before the switch" | "tunnel, no route, route to nowhere, n4-session-modification-response" | "same";
+    "unknown, bound" | "n4-session-modification-request" | "forwarding from a source begins or ends, perhaps before the switch" | "tunnel, no route, drop packets, n4-session-modification-response" | "same";
     "bound" | "gtpu-end-marker" | "of a source from which packets are forwarded" | "gtpu-end-marker" | "same";
 }
 
