@@ -102,6 +102,13 @@ impl RadioBearers {
         left.flat_map(|(_, end)| end.receiver.given_up().chain(end.given_up.iter().copied())).collect()
     }
 
+    /// True if a base station has delivered the packet of a host with this number.
+    pub fn has_come(&self, host: Addr, number: u32) -> bool {
+        let (first, last) = ((host, NodeId(0)), (host, NodeId(u32::MAX)));
+        let mut all = self.stations.range(first..=last).map(|(_, end)| &end.receiver);
+        all.any(|receiver| number < receiver.first_missing() && !receiver.has_given_up(number))
+    }
+
     /// The ends at base stations, with their hosts.
     pub fn all_stations(&self) -> impl Iterator<Item = (&(Addr, NodeId), &StationEnd)> {
         self.stations.iter()

@@ -271,15 +271,18 @@ impl Network {
         ended
     }
 
-    /// True if a host has a packet still that has arrived out of order, and sends it again at its next base station: in
+    /// True if a packet of a host that has arrived out of order comes again at its next base station, or has come there: in
     /// acknowledged mode, unless an earlier one was given up.
     fn is_repeated(&self, host: Addr, arrived: &Arrived, cx: &Context) -> bool {
-        let host = NodeId(host.number() as u32);
+        let node = NodeId(host.number() as u32);
         let number = |packet: &Waiting| cx.pool.number(&cx.pool[packet]);
-        let wanted = number(&arrived.packet);
-        let waits = || self.cells.waiting(host).any(|packet| number(packet) == wanted);
-        let end = self.radio_bearers.known_host(host).filter(|end| end.sending.repairs());
-        wanted.zip(end).is_some_and(|(number, end)| end.sending.transmitter.repeats(number) || waits())
+        let Some(wanted) = number(&arrived.packet) else { return false };
+        let Some(end) = self.radio_bearers.known_host(node).filter(|end| end.sending.repairs()) else {
+            return false;
+        };
+        end.sending.transmitter.repeats(wanted)
+            || self.cells.waiting(node).any(|packet| number(packet) == Some(wanted))
+            || self.radio_bearers.has_come(host, wanted)
     }
 
     /// A host's bearer continues in the cell that it enters next, or begins again (`reset`).
