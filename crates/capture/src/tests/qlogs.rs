@@ -5,6 +5,10 @@ use crate::{Answer, Kind, explain_qlog};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
+fn metrics(value: Value) -> (&'static str, Value) {
+    ("recovery:metrics_updated", value)
+}
+
 /// How a stack writes its log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stack {
@@ -121,77 +125,78 @@ impl Stack {
         }
     }
 
+    fn sent(self, number: u64) -> (&'static str, Value) {
+        let stream =
+            json!([{"frame_type": "stream", "stream_id": 0, "offset": number * 1200, "length": 1200}]);
+        match self {
+            Stack::Quinn => (
+                "transport:packet_sent",
+                json!({"header": {"packet_type": "1RTT", "packet_number": number, "length": 1200}}),
+            ),
+            Stack::Picoquic => (
+                "transport:packet_sent",
+                json!({"packet_type": "1RTT", "header": {"packet_size": 1200, "packet_number": number}, "frames": stream}),
+            ),
+            Stack::Mvfst => (
+                "quic:packet_sent",
+                json!({"packet_type": "1RTT", "header": {"packet_size": 1200, "packet_number": number}, "frames": stream}),
+            ),
+            _ => (
+                "quic:packet_sent",
+                json!({"header": {"packet_type": "1RTT", "packet_number": number}, "raw": {"length": 1200}, "frames": stream}),
+            ),
+        }
+    }
+
+    fn acked(self, from: u64, to: u64, rtt: f64) -> Vec<(&'static str, Value)> {
+        let received = |ranges: Value| {
+            (
+                "transport:packet_received",
+                json!({"header": {"packet_type": "1RTT", "packet_number": to},
+                    "raw": {"length": 40}, "frames": [{"frame_type": "ack", "acked_ranges": ranges}]}),
+            )
+        };
+        match self {
+            Stack::Quinn => vec![
+                (
+                    "transport:packet_received",
+                    json!({"header": {"packet_type": "1RTT", "packet_number": to}}),
+                ),
+                metrics(json!({"latest_rtt": rtt / 1e3, "bytes_in_flight": 0})),
+            ],
+            Stack::Neqo => vec![
+                (
+                    "transport:packet_received",
+                    json!({"header": {"packet_type": "1RTT", "packet_number": to}, "raw": {"length": 40}}),
+                ),
+                (
+                    "recovery:packets_acked",
+                    json!({"packet_number_space": "application_data", "packet_numbers": (from..=to).collect::<Vec<_>>()}),
+                ),
+                metrics(json!({"latest_rtt": rtt})),
+            ],
+            Stack::Picoquic => vec![
+                received(json!([[from, to]])),
+                metrics(json!({"cwnd": 24000, "latest_rtt": rtt * 1e3, "app_limited": 0})),
+            ],
+            Stack::Mvfst => vec![
+                ("quic:packet_ack", json!({"packet_number_space": "AppData", "packet_num": to})),
+                received(json!([[from, to]])),
+                metrics(json!({"latest_rtt": rtt * 1e3})),
+            ],
+            Stack::QuicGo => vec![
+                received(if from == to { json!([[to]]) } else { json!([[from, to]]) }),
+                metrics(json!({"latest_rtt": rtt})),
+            ],
+            _ => vec![received(json!([[from, to]])), metrics(json!({"latest_rtt": rtt, "cwnd": 24000}))],
+        }
+    }
+
     /// The events of a happening: name and data.
     fn events(self, happening: &Happening) -> Vec<(&'static str, Value)> {
-        let metrics = |value: Value| ("recovery:metrics_updated", value);
         match happening {
-            Happening::Sent(number) => {
-                let stream = json!([{"frame_type": "stream", "stream_id": 0, "offset": number * 1200, "length": 1200}]);
-                vec![match self {
-                    Stack::Quinn => (
-                        "transport:packet_sent",
-                        json!({"header": {"packet_type": "1RTT", "packet_number": number, "length": 1200}}),
-                    ),
-                    Stack::Picoquic => (
-                        "transport:packet_sent",
-                        json!({"packet_type": "1RTT", "header": {"packet_size": 1200, "packet_number": number}, "frames": stream}),
-                    ),
-                    Stack::Mvfst => (
-                        "quic:packet_sent",
-                        json!({"packet_type": "1RTT", "header": {"packet_size": 1200, "packet_number": number}, "frames": stream}),
-                    ),
-                    _ => (
-                        "quic:packet_sent",
-                        json!({"header": {"packet_type": "1RTT", "packet_number": number}, "raw": {"length": 1200}, "frames": stream}),
-                    ),
-                }]
-            }
-            Happening::Acked(from, to, rtt) => {
-                let received = |ranges: Value| {
-                    (
-                        "transport:packet_received",
-                        json!({"header": {"packet_type": "1RTT", "packet_number": to},
-                    "raw": {"length": 40}, "frames": [{"frame_type": "ack", "acked_ranges": ranges}]}),
-                    )
-                };
-                match self {
-                    Stack::Quinn => vec![
-                        (
-                            "transport:packet_received",
-                            json!({"header": {"packet_type": "1RTT", "packet_number": to}}),
-                        ),
-                        metrics(json!({"latest_rtt": rtt / 1e3, "bytes_in_flight": 0})),
-                    ],
-                    Stack::Neqo => vec![
-                        (
-                            "transport:packet_received",
-                            json!({"header": {"packet_type": "1RTT", "packet_number": to}, "raw": {"length": 40}}),
-                        ),
-                        (
-                            "recovery:packets_acked",
-                            json!({"packet_number_space": "application_data", "packet_numbers": (*from..=*to).collect::<Vec<_>>()}),
-                        ),
-                        metrics(json!({"latest_rtt": rtt})),
-                    ],
-                    Stack::Picoquic => vec![
-                        received(json!([[from, to]])),
-                        metrics(json!({"cwnd": 24000, "latest_rtt": rtt * 1e3, "app_limited": 0})),
-                    ],
-                    Stack::Mvfst => vec![
-                        ("quic:packet_ack", json!({"packet_number_space": "AppData", "packet_num": to})),
-                        received(json!([[from, to]])),
-                        metrics(json!({"latest_rtt": rtt * 1e3})),
-                    ],
-                    Stack::QuicGo => vec![
-                        received(if from == to { json!([[to]]) } else { json!([[from, to]]) }),
-                        metrics(json!({"latest_rtt": rtt})),
-                    ],
-                    _ => vec![
-                        received(json!([[from, to]])),
-                        metrics(json!({"latest_rtt": rtt, "cwnd": 24000})),
-                    ],
-                }
-            }
+            Happening::Sent(number) => vec![self.sent(*number)],
+            Happening::Acked(from, to, rtt) => self.acked(*from, *to, *rtt),
             Happening::Lost(number) => vec![match self {
                 Stack::Mvfst => (
                     "quic:packet_lost",
