@@ -301,7 +301,7 @@ impl Connection {
     /// Nanoseconds of a unit of the round trips: that by which they begin at the sending of a packet, or `usual`; of a log
     /// without frames, which is quinn's, s.
     ///
-    /// DEVIATION: qlog has ms. quinn writes s, and picoquic µs.
+    /// qlog has ms; quinn writes s, and picoquic µs.
     pub fn unit_ns(&self, usual: f64) -> f64 {
         let units = self.fits.0.iter().zip([1e9, 1e6, 1e3]);
         let best = units.max_by_key(|(fits, _)| **fits);

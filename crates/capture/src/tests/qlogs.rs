@@ -198,10 +198,6 @@ impl Stack {
             Happening::Sent(number) => vec![self.sent(*number)],
             Happening::Acked(from, to, rtt) => self.acked(*from, *to, *rtt),
             Happening::Lost(number) => vec![match self {
-                Stack::Mvfst => (
-                    "quic:packet_lost",
-                    json!({"largest_lost_packet_num": number, "lost_bytes": 1200, "lost_packets": 1}),
-                ),
                 Stack::Aioquic => ("recovery:packet_lost", json!({"type": "1RTT", "packet_number": number})),
                 _ => (
                     "recovery:packet_lost",
@@ -220,7 +216,22 @@ impl Stack {
     fn log(self, story: Story) -> String {
         let mut text = self.head();
         let mut is_first = true;
+        let mut lost = 0;
         for (time, happening) in happenings(story) {
+            if let Happening::Lost(number) = happening
+                && self == Stack::Mvfst
+            {
+                lost += 1;
+                // A sum of all.
+                if lost < 22 {
+                    continue;
+                }
+                let data =
+                    json!({"largest_lost_packet_num": number, "lost_bytes": 26400, "lost_packets": lost});
+                write!(text, ", {}", json!({"time": time, "name": "quic:packet_lost", "data": data}))
+                    .unwrap();
+                continue;
+            }
             for (name, data) in self.events(&happening) {
                 let (category, event) = name.split_once(':').unwrap();
                 let event = match self {
