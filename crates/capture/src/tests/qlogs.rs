@@ -49,6 +49,8 @@ enum Happening {
     Acked(u64, u64, f64),
     Lost(u64),
     Timeout(u64),
+    /// A packet that acknowledges nothing new.
+    Repeated,
 }
 
 /// Twenty packets in flight, a round trip of 50 ms.
@@ -65,6 +67,9 @@ fn happenings(story: Story) -> Vec<(f64, Happening)> {
             if step == 40 {
                 (next..next + 20).for_each(|number| found.push((time, Happening::Sent(number))));
                 next += 20;
+            }
+            if step == 50 {
+                found.push((time, Happening::Repeated));
             }
             if step == 44 || step == 52 {
                 found.push((time, Happening::Timeout(step / 8 - 4)));
@@ -197,6 +202,11 @@ impl Stack {
         match happening {
             Happening::Sent(number) => vec![self.sent(*number)],
             Happening::Acked(from, to, rtt) => self.acked(*from, *to, *rtt),
+            Happening::Repeated => {
+                let mut events = self.acked(0, 19, 49.0);
+                events.retain(|(name, _)| name.ends_with("packet_received"));
+                events
+            }
             Happening::Lost(number) => vec![match self {
                 Stack::Aioquic => ("recovery:packet_lost", json!({"type": "1RTT", "packet_number": number})),
                 _ => (
