@@ -391,11 +391,13 @@ impl Connection {
 
     /// Packets that were outstanding at a silence's begin, and those that were sent before its first probe.
     pub fn outstanding_at(&self, silence: &Silence) -> Vec<Packet> {
-        let from = self.packets.partition_point(|packet| packet.sent_ns <= silence.start_ns);
+        // Behind a pause the packets of the first instant belong to what follows.
+        let upto = silence.start_ns - i64::from(silence.is_first);
+        let from = self.packets.partition_point(|packet| packet.sent_ns <= upto);
         let mut found = Vec::new();
         let mut bytes = 0;
         for packet in self.packets[..from].iter().rev() {
-            if bytes >= silence.bytes {
+            if bytes >= silence.bytes || silence.is_first {
                 break;
             }
             if packet.told_ns > silence.start_ns {

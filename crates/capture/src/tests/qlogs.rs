@@ -280,6 +280,7 @@ fn each_dialect_tells_the_same_story() {
             assert!((stall.start_s - 1.999).abs() < 0.06, "{stack:?}: {stall:?}");
             assert!((stall.length_s - 1.0).abs() < 0.06, "{stack:?}: {stall:?}");
             assert_eq!(stall.causes[0].kind, kind, "{stack:?}: {stall:?}");
+            assert!(stall.causes[0].evidence.contains("20 outstanding packets"), "{stack:?}: {stall:?}");
             assert_eq!(flow.resends.probes, 2, "{stack:?}");
             assert_eq!(flow.resends.packets, if story == Story::Lost { 22 } else { 0 }, "{stack:?}");
         }
