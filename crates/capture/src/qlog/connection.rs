@@ -101,6 +101,8 @@ pub struct Connection {
     open_bytes: u64,
     /// An acknowledgement was in the log.
     pub has_acks: bool,
+    /// The frames of a packet were in the log.
+    has_frames: bool,
     /// Bytes in flight by the sender's own count, and what was sent and lost since.
     flight: (u64, u64, u64),
     /// The congestion window.
@@ -139,6 +141,7 @@ impl Connection {
         let time = time.max(last);
         self.spend(last, time);
         self.span = Some((first, time));
+        self.has_frames |= event.is_data.is_some();
         match event.kind {
             Kind::Sent => self.sent(time, event),
             Kind::Received => self.received(time, event),
@@ -295,13 +298,15 @@ impl Connection {
         }
     }
 
-    /// Nanoseconds of a unit of the round trips: that by which they begin at the sending of a packet, or `usual`.
+    /// Nanoseconds of a unit of the round trips: that by which they begin at the sending of a packet, or `usual`; of a log
+    /// without frames, which is quinn's, s.
     ///
-    /// DEVIATION: qlog has ms. quinn writes s, and picoquic µs.
+    /// qlog has ms; quinn writes s, and picoquic µs.
     pub fn unit_ns(&self, usual: f64) -> f64 {
         let units = self.fits.0.iter().zip([1e9, 1e6, 1e3]);
         let best = units.max_by_key(|(fits, _)| **fits);
-        best.filter(|(fits, _)| **fits * 2 > self.fits.1).map_or(usual, |(_, unit)| unit)
+        best.filter(|(fits, _)| **fits * 2 > self.fits.1)
+            .map_or(if self.has_frames { usual } else { 1e9 }, |(_, unit)| unit)
     }
 
     fn block(&mut self, time: i64) {
@@ -386,11 +391,13 @@ impl Connection {
 
     /// Packets that were outstanding at a silence's begin, and those that were sent before its first probe.
     pub fn outstanding_at(&self, silence: &Silence) -> Vec<Packet> {
-        let from = self.packets.partition_point(|packet| packet.sent_ns <= silence.start_ns);
+        // Behind a pause the packets of the first instant belong to what follows.
+        let upto = silence.start_ns - i64::from(silence.is_first);
+        let from = self.packets.partition_point(|packet| packet.sent_ns <= upto);
         let mut found = Vec::new();
         let mut bytes = 0;
         for packet in self.packets[..from].iter().rev() {
-            if bytes >= silence.bytes {
+            if bytes >= silence.bytes || silence.is_first {
                 break;
             }
             if packet.told_ns > silence.start_ns {
@@ -410,6 +417,13 @@ impl Connection {
         let first = self.rtts.partition_point(|(time, _)| *time < from);
         let found = self.rtts[first..].iter().take_while(|(time, _)| *time <= to);
         found.map(|(time, rtt)| (*time, (rtt * unit_ns) as i64)).collect()
+    }
+
+    /// True for a log of the end that sends the data, by bytes, or by packets if the sizes of the received are unknown.
+    pub fn sends_data(&self) -> bool {
+        let ([sent, received], [packets_sent, packets_received]) = (self.bytes, self.counts);
+        // A receiver of data sends fewer packets than it gets.
+        if sent > 0 && received > 0 { sent > received } else { packets_sent > packets_received }
     }
 
     /// The least round trip, in ns; 0: unknown.

@@ -22,12 +22,7 @@ pub fn told(connection: &Connection, name: &str, place: &str, usual_ns: f64, sta
         return None;
     }
     let view = View { connection, unit_ns: connection.unit_ns(usual_ns), start_ns };
-    let is_sender = match (connection.bytes, connection.counts) {
-        ([sent, received], _) if sent > 0 && received > 0 => sent > received,
-        ([0, received], [sent, got]) if received > 0 => sent > got,
-        // A log without the sizes of what was received: a receiver of data sends fewer packets than it gets.
-        (_, [sent, got]) => sent > got,
-    };
+    let is_sender = connection.sends_data();
     let end = if place.is_empty() || place == "unknown" { "this end" } else { place };
     let title = if name.is_empty() { "QUIC".to_owned() } else { format!("QUIC {name}") };
     let mut told = Told {

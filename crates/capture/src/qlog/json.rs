@@ -107,7 +107,7 @@ impl<'a> Parts<'a> {
             self.levels.push(Level::File);
             return Ok(None);
         }
-        let value = self.value()?;
+        let value = self.value(1)?;
         Ok(value.map(|value| Part::Event(self.traces.saturating_sub(1), value)))
     }
 
@@ -131,10 +131,10 @@ impl<'a> Parts<'a> {
                     return Ok(Some(part));
                 }
                 let trace = self.traces;
-                return Ok(self.value()?.map(|value| Part::Event(trace, value)));
+                return Ok(self.value(1)?.map(|value| Part::Event(trace, value)));
             }
             _ => {
-                self.value()?;
+                self.value(0)?;
             }
         }
         Ok(None)
@@ -153,7 +153,7 @@ impl<'a> Parts<'a> {
             }
             b',' => self.source.pass(1, 0),
             b'"' => {
-                let Some(Value::String(name)) = self.value()? else { return Ok(None) };
+                let Some(Value::String(name)) = self.value(0)? else { return Ok(None) };
                 match self.next_byte()? {
                     Some(b':') => self.source.pass(1, 0),
                     None => return Ok(None),
@@ -168,7 +168,7 @@ impl<'a> Parts<'a> {
                 if let Some(inner) = inner {
                     self.source.pass(1, 0);
                     self.levels.push(inner);
-                } else if let Some(value) = self.value()? {
+                } else if let Some(value) = self.value(0)? {
                     self.fields.insert(name, value);
                 }
             }
@@ -189,8 +189,8 @@ impl<'a> Parts<'a> {
         Some(Part::Header(self.traces, fields))
     }
 
-    /// The value that begins here; `None`: the file ends within it.
-    fn value(&mut self) -> Read<Option<Value>> {
+    /// The value that begins here; `None`: the file ends within it. `events`: one if it is an event.
+    fn value(&mut self, events: u64) -> Read<Option<Value>> {
         let Some(size) = self.size()? else {
             let rest = self.source.peek(LONGEST)?.len();
             self.source.pass(rest, 0);
@@ -203,7 +203,7 @@ impl<'a> Parts<'a> {
             fault.byte += error.column().saturating_sub(1) as u64;
             fault
         })?;
-        self.source.pass(size, 1);
+        self.source.pass(size, events);
         Ok(Some(value))
     }
 

@@ -56,8 +56,8 @@ def command(
     Runs made for this purpose are not kept.
 
     CAPTURE is a packet capture in pcap or pcapng, plain or packed with gzip or zstd: the stalls of its TCP flows, those
-    with the longest stall first. Two captures are those of the same flows at both ends. It may also be the log of
-    `ping -D` or `iperf3 -J`, or samples of `ss -ti`. The log of --moves has columns time_s, from and to, or time_s,
+    with the longest stall first. Two captures are those of the same flows at both ends. It may also be a qlog, the log
+    of `ping -D` or `iperf3 -J`, or samples of `ss -ti`. The log of --moves has columns time_s, from and to, or time_s,
     event and cell. Its times are those of the capture's clock, or from its first packet. docs/captures.md has the
     rules.
     """
