@@ -247,7 +247,10 @@ impl Draw {
         );
         if self.procedure.starts_with("conditional") {
             let candidates = 1 + dice.below(4);
-            let _ = writeln!(text, "conditional = {{ candidates = {candidates}, offset_db = {offset:.1} }}");
+            let _ = writeln!(
+                text,
+                "conditional = {{ candidates = {candidates}, events = [{{ kind = \"a3\", offset_db = {offset:.1}, time_to_trigger = \"0 s\" }}] }}"
+            );
         }
         self.write_units(&mut dice, offset, text);
     }

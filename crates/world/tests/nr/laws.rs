@@ -159,6 +159,8 @@ impl Laws {
                 }
                 // Packets behind a discarded one are not repeated.
                 "bearer-ended" if self.values.discard_timer.is_some() => true,
+                // The tunnel through the user plane function has ended, and the path is not switched.
+                "no-binding" if self.has_no_tunnel(record, loss.time) => true,
                 "late" => record.expiries.iter().any(|expiry| expiry.time <= loss.time),
                 _ => loss.time < connected || !self.confirms() || !self.forwards() || !lasts,
             };
@@ -170,6 +172,14 @@ impl Laws {
         for (reason, losses) in strange {
             broken.push(format!("{} lost, {reason}: {}", losses.len(), losses[0]));
         }
+    }
+
+    /// The source is released, and what it forwards through the user plane function is lost there.
+    fn has_no_tunnel(&self, record: &Record, time: u64) -> bool {
+        let releases =
+            |signal: &&Signal| &*signal.message == "ng-ue-context-release-command" && signal.sent <= time;
+        self.params.forwarding == Forwarding::Indirect
+            && record.signals.iter().any(|signal| releases(&signal))
     }
 
     fn forwards(&self) -> bool {

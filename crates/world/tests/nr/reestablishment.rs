@@ -5,10 +5,10 @@ use super::lab::{Lab, Run};
 /// The link to the first cell is dead from the report of the other examples on. The radio's T310 has N310 in it.
 fn run(bearer: &str) -> Run {
     let lab = Lab {
-        radio: "n310 = 4\nt310 = \"200 ms\"\nslope_db_per_s = 4000.0".into(),
+        radio: "t310 = \"240 ms\"\nslope_db_per_s = 4000.0".into(),
         measurement: "offset_db = 15.0, time_to_trigger = \"5120 ms\"",
         bearer: format!(", t_poll_retransmit = \"4 s\"{bearer}"),
-        ..Lab::default()
+        ..Lab::with("nonstandard = true")
     };
     lab.run()
 }

@@ -13,10 +13,10 @@ app = { kind = "cbr", start = "1.5 s", rate = "800 kbit/s", packet = "500 B" }
 #[test]
 fn nothing_from_the_host_is_lost_or_out_of_order() {
     let reestablished = Lab {
-        radio: "n310 = 4\nt310 = \"200 ms\"\nslope_db_per_s = 4000.0".into(),
+        radio: "t310 = \"240 ms\"\nslope_db_per_s = 4000.0".into(),
         measurement: "offset_db = 15.0, time_to_trigger = \"5120 ms\"",
         bearer: ", t_poll_retransmit = \"4 s\"".into(),
-        ..Lab::default()
+        ..Lab::with("nonstandard = true")
     };
     let labs = [
         Lab::default(),
