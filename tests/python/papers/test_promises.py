@@ -264,6 +264,161 @@ def measured(design: Design, radio: str) -> Bound:
     return Bound(sent - delivered, again, overtaken)
 
 
+_TOWARDS = 1 + 5 + 5
+"""In ms: from the base station to the gateway, where the core network is too."""
+_XN = 1 + 5 + 5 + 1
+_ACCESS = 10 + 62 + 5 + 1
+"""In ms: processing of the command, interruption, random access, first message."""
+_REACHED = _ACCESS + _AIR
+"""In ms: from the command at the host until the target has its first message."""
+_ORDERED = 3 + 10 + 2 + _AIR
+"""The same of an order of MAC, without random access."""
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """A procedure of 5G, with what a handover by it costs."""
+
+    name: str
+    fields: str
+    promise: str
+    lost: int
+    """Datagrams, give or take `_SLACK`; 0: none."""
+    silence: int
+    """Longest time between two datagrams in ms, give or take `_SLACK`."""
+    one_unit: bool = False
+    """Both cells belong to one central unit."""
+
+
+_CONDITIONAL = 'conditional = { events = [{ kind = "a3", offset_db = 0.0, time_to_trigger = "0 s" }] }'
+_NEAR = -10.0
+"""The host reports a candidate by this offset, so that it is prepared before it is needed."""
+
+PROCEDURES = (
+    Procedure("Xn", "", "no loss", 0, _REACHED + _AIR),
+    Procedure(
+        "Xn without forwarding",
+        'forwarding = "none"',
+        "loses what reaches the source behind the command",
+        _AIR + _REACHED + 2 * _TOWARDS,
+        _REACHED + 2 * _TOWARDS + _AIR,
+    ),
+    Procedure(
+        "N2 without forwarding",
+        'procedure = "n2"\nforwarding = "none"',
+        "the same",
+        _AIR + _REACHED + 2 * _TOWARDS,
+        _REACHED + 2 * _TOWARDS + _AIR,
+    ),
+    Procedure("N2, direct", 'procedure = "n2"\nforwarding = "direct"', "no loss", 0, _REACHED + _AIR),
+    Procedure("N2, indirect", 'procedure = "n2"\nforwarding = "indirect"', "no loss", 0, _REACHED + _AIR),
+    Procedure(
+        "conditional, late forwarding",
+        _CONDITIONAL,
+        "no loss; the source learns from the target that the host has left",
+        0,
+        _REACHED + 2 * _XN + _AIR,
+    ),
+    Procedure(
+        "conditional, early forwarding",
+        f'{_CONDITIONAL}\ncandidate_forwarding = "early"',
+        "no loss; copies for each candidate",
+        0,
+        _REACHED + _AIR,
+    ),
+    # The source sends until it learns of the success; the next packet takes the way to the target.
+    Procedure("DAPS", "daps = true", "no loss; the only silence is the way to the target", 0, _XN),
+    Procedure(
+        "LTM",
+        "ltm = { event = { offset_db = 0.0 } }",
+        "no loss; no path switch",
+        0,
+        _ORDERED + _AIR,
+        one_unit=True,
+    ),
+)
+
+
+def _procedure_scenario(procedure: Procedure) -> Scenario:
+    wires = "".join(
+        f'[[links]]\nbetween = ["{upper}", "{lower}"]\nrate = "1 Gbit/s"\ndelay = "{delay} ms"\n'
+        for upper, lower, delay in _WIRES
+    )
+    cells = "".join(
+        f'[cells.bs{number}]\nrouter = "ar{1 if procedure.one_unit else number}"\n'
+        f'rate = "2 Mbit/s"\ndelay = "{_AIR} ms"\n'
+        'queue = { kind = "droptail", limit = "1000 pkt" }\nbackhaul = { rate = "1 Gbit/s", delay = "1 ms" }\n'
+        for number in (1, 2)
+    )
+    offset = _NEAR if procedure.one_unit or "conditional" in procedure.fields else 0.0
+    units = 'central_units = ["ar1"]\n' if procedure.one_unit else ""
+    return Scenario(
+        f'[run]\nduration = "8 s"\n{wires}{cells}[mobility]\nkind = "nr"\n{units}{procedure.fields}\n'
+        f'measurement = {{ offset_db = {offset}, time_to_trigger = "0 ms", filter_coefficient = 0 }}\n'
+        '[radio]\nkind = "hard"\nmeasurement = { period = "10 ms" }\n'
+        '[[hosts]]\nname = "mh"\nhome = "gw"\n'
+        'visits = [{ cell = "bs1", at = "0 s" }, { cell = "bs2", at = "3 s" }]\n'
+        '[[flows]]\nname = "probe"\npath = ["ch", "mh"]\n'
+        'app = { kind = "cbr", start = "1 s", stop = "7 s", rate = "400 kbit/s", packet = "50 B" }\n'
+        "[record]\ndeliveries = true\nqueues = []\n",
+        "promises.toml",
+    )
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of one handover by a procedure of 5G."""
+
+    lost: int
+    again: int
+    overtaken: int
+    silence: float
+    forwarded: int
+    """Bytes that base stations sent to each other, without tunnels."""
+    signalling: int
+    """Bytes of messages."""
+
+
+@cache
+def cost(procedure: Procedure) -> Cost:
+    """Runs it."""
+    results = run(_procedure_scenario(procedure))
+    ((sent, delivered, again, overtaken),) = results.flows.select(
+        "sent_pkts", "delivered_pkts", "duplicate_pkts", "reordering_extent_pkts"
+    ).iter_rows()
+    silence = results.deliveries["time_ns"].diff().max()
+    forwarded = results.releases.filter(pl.col("to") != "")["size_bytes"].sum()
+    signalling = results.signalling.filter(pl.col("sent_ns") > 1_000_000_000)["size_bytes"].sum()
+    return Cost(sent - delivered, again, overtaken, silence / 1e6, forwarded, signalling)
+
+
+@pytest.mark.parametrize("procedure", PROCEDURES, ids=lambda procedure: procedure.name)
+def test_a_procedure_of_5g_costs_what_its_messages_take(procedure: Procedure) -> None:
+    found = cost(procedure)
+    assert abs(found.lost - procedure.lost) <= (_SLACK if procedure.lost else 0), found
+    assert abs(found.silence - procedure.silence) <= _SLACK, found
+    assert (found.again, found.overtaken) == (0, 0), found
+
+
+def _procedures() -> Iterator[str]:
+    yield "## 5G: a handover by each procedure\n"
+    yield (
+        f"The host measures its cells and is commanded ([nr](nr.md)). {_ACCESS} ms pass from the command at the host "
+        "until its first\nmessage to the target leaves. The core network is at `gw`. Silence is the longest time "
+        "between two datagrams.\nForwarded bytes are without tunnels; messages count from the connection on.\n"
+    )
+    heads = "procedure | promise | lost: expected | measured | silence in ms: expected | measured"
+    yield f"| {heads} | twice | overtaken | forwarded B | messages B |"
+    yield "| --- " * 10 + "|"
+    for procedure in PROCEDURES:
+        found = cost(procedure)
+        yield (
+            f"| {procedure.name} | {procedure.promise} | {procedure.lost} | {found.lost} | {procedure.silence} "
+            f"| {found.silence:.1f} | {found.again} | {found.overtaken} | {found.forwarded} | {found.signalling} |"
+        )
+    yield ""
+
+
 _CASES = (("gap", _GAP_OF), ("overlap", _OVERLAP_OF))
 
 
@@ -327,7 +482,7 @@ def page() -> str:
         )
         heads += " | measured"
         parts += [f"## {title}\n", f"| {heads} |", "| --- " * 8 + "|", *_rows(case, radio), ""]
-    return "\n".join(parts)
+    return "\n".join([*parts, *_procedures()])
 
 
 def test_the_page_is_what_came_out() -> None:
