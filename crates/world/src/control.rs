@@ -181,7 +181,8 @@ impl Agents {
         let mut actions = std::mem::take(&mut self.actions);
         let agent = net.agent(node, slot);
         let alike = agent.machine.on(input, cx.now, &mut actions);
-        agent.deadline = agent.machine.next_deadline();
+        // One that was not set while it passed is due now.
+        agent.deadline = agent.machine.next_deadline().map(|deadline| deadline.max(cx.now));
         self.differ |= !alike;
         arm(node, net, cx);
         self.note_timers(node, slot, set_by, net, cx);

@@ -321,7 +321,8 @@ def test_a_copy_that_was_discarded_is_no_loss(browser: Browser, tmp_path: Path) 
     with shown(browser, made) as page:
         _ready(page)
         counts = page.evaluate(
-            """Object.fromEntries(explorer.columns[0].lanes[1].marks
+            """Object.fromEntries(explorer.columns[0].lanes
+               .find((lane) => lane.name.endsWith("time-sequence diagram")).marks
                .filter(([, colour]) => colour === "lost" || colour === "quiet")
                .map(([shape, , series]) => [shape, series.length]))"""
         )

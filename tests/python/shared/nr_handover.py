@@ -16,7 +16,7 @@ STREAM = {
 REESTABLISHED = {
     "mobility.measurement": {"offset_db": 15.0, "time_to_trigger": "5120 ms"},
     "radio.measurement.slope_db_per_s": 4000.0,
-    "radio.measurement.t310": "240 ms",
+    "radio.measurement.t310": "200 ms",
 }
 """Changes with which the link fails before a handover is prepared."""
 

@@ -13,12 +13,14 @@ use roamlab_record::ids::{LinkId, NodeId};
 use std::collections::{BTreeMap, VecDeque};
 
 mod alarm;
+mod arrived;
 mod ends;
 mod sending;
 mod witness;
 
 pub use alarm::{Alarm, Causes};
-pub use ends::{Arrived, Deadline, HostEnd, Line, StationEnd};
+pub use arrived::Arrived;
+pub use ends::{Deadline, HostEnd, Line, StationEnd};
 pub use sending::{Copy, Sdu, Sending, State};
 pub use witness::Witness;
 

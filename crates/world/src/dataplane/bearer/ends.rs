@@ -1,6 +1,7 @@
 //! The ends of a bearer: at a host, and at a base station.
 
 use super::alarm::{Alarm, Causes};
+use super::arrived::Arrived;
 use super::sending::{Sdu, Sending, State};
 use super::witness::Witness;
 use crate::context::Context;
@@ -10,17 +11,7 @@ use roamlab_mobility::BearerValues;
 use roamlab_packet::{Addr, Counts, Waiting};
 use roamlab_radio::bearer::Receiver;
 use roamlab_record::cause::CauseId;
-use roamlab_record::ids::LinkId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-/// A packet that has arrived over a link.
-#[derive(Clone, Debug)]
-pub struct Arrived {
-    /// The link.
-    pub link: LinkId,
-    /// The packet.
-    pub packet: Waiting,
-}
 
 /// A time at which an end is to be looked at, and for what.
 pub type Deadline = (Time, &'static str);

@@ -1,7 +1,7 @@
 //! Laws of the receiver of a bearer, in builds with debug assertions: a number belongs to one packet, the receiver takes it
 //! for the number that it is, and delivers in order.
 
-use super::Arrived;
+use super::arrived::Arrived;
 use roamlab_packet::PacketPool;
 use roamlab_radio::bearer::Receiver;
 use std::collections::BTreeMap;
