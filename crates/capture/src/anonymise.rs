@@ -6,8 +6,8 @@
 //! wrong (RFC 1624). Times, ports, lengths and the order of packets stay.
 
 use crate::fault::Fault;
-use crate::link::ip_of;
-use crate::network::{GRE, TCP, TUNNELS, UDP, VXLAN, bridged, gre, is_quic, tunnelled};
+use crate::link::{ip_of, place};
+use crate::network::{GRE, MOST_TUNNELS, TCP, TUNNELS, UDP, VXLAN, bridged, gre, is_quic, tunnelled};
 use crate::records::Records;
 use crate::writer::Writer;
 use ipcrypt_rs::IpcryptPfx;
@@ -17,8 +17,6 @@ use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
-/// Tunnels in tunnels that are looked through.
-const MOST_TUNNELS: usize = 8;
 /// Options of TCP that stay: end, none, MSS, scale, permission and blocks of SACK, timestamps, AccECN (RFC 9768).
 const KEPT_OPTIONS: [u8; 9] = [0, 1, 2, 3, 4, 5, 8, 172, 174];
 /// Bytes of the two addresses at the begin of a frame of Ethernet.
@@ -142,11 +140,6 @@ fn anonymous(link: i32, old: &[u8], addresses: &mut Addresses) -> Result<Option<
         new.truncate(end);
         new
     }))
-}
-
-/// The place of a part in a slice.
-fn place(whole: &[u8], part: &[u8]) -> usize {
-    (part.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize)
 }
 
 struct Frame<'a> {

@@ -1,7 +1,7 @@
 //! The connections in a capture.
 
 use crate::fault::{Fault, Read};
-use crate::link::ip_of;
+use crate::link::{ip_of, place};
 use crate::network::{End, Ip, Packet, packet};
 use crate::packets::{Packets, Unwrapping, Way};
 use crate::record::SECOND;
@@ -132,7 +132,7 @@ pub fn read(input: impl std::io::Read) -> Read<Capture> {
             continue;
         };
         interface = below.interface.unwrap_or(interface);
-        let before = (below.ip.as_ptr() as usize).saturating_sub(record.data.as_ptr() as usize);
+        let before = place(record.data, below.ip);
         let length = record.length.saturating_sub(before as u32);
         let found = packet(below.ip, length);
         let is_sent = record.is_sent.or(below.is_sent);

@@ -25,6 +25,11 @@ pub struct Below<'a> {
     pub interface: Option<u32>,
 }
 
+/// Where a part of a slice begins in it.
+pub fn place(whole: &[u8], part: &[u8]) -> usize {
+    (part.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize)
+}
+
 /// The IP packet of a frame; `None`: it carries none. `Err`: the link type is not read.
 pub fn ip_of(link: i32, data: &[u8]) -> Result<Option<Below<'_>>, ()> {
     let plain = |ip| Below { ip, is_sent: None, interface: None };

@@ -1,12 +1,12 @@
 //! IP and tunnels: the innermost packet of TCP or UDP.
 
-use crate::link::{ethernet, payload};
+use crate::link::{ethernet, payload, place};
 use crate::tcp::{Segment, segment};
 use etherparse::LaxIpSlice;
 use std::net::IpAddr;
 
 /// Tunnels in tunnels that are looked through.
-const MOST_TUNNELS: usize = 8;
+pub const MOST_TUNNELS: usize = 8;
 /// Protocol numbers of IP.
 pub const TUNNELS: [u8; 2] = [4, 41];
 pub const TCP: u8 = 6;
@@ -59,7 +59,7 @@ pub fn packet(data: &[u8], length: u32) -> Packet {
     for _ in 0..=MOST_TUNNELS {
         let Ok((ip, _)) = LaxIpSlice::from_slice(data) else { return Packet::Other };
         let below = ip.payload();
-        let before = (below.payload.as_ptr() as usize).saturating_sub(data.as_ptr() as usize);
+        let before = place(data, below.payload);
         let (header, total, id, ecn, offset) = described(&ip, length);
         let body = total.saturating_sub(before);
         if below.fragmented && offset > 0 {
@@ -91,7 +91,7 @@ pub fn packet(data: &[u8], length: u32) -> Packet {
             },
             _ => return Packet::Other,
         };
-        let passed = (inner.as_ptr() as usize).saturating_sub(data.as_ptr() as usize);
+        let passed = place(data, inner);
         (data, length) = (inner, total.saturating_sub(passed));
     }
     Packet::Other

@@ -447,7 +447,7 @@ fn timer(node: NodeId, slot: AgentIndex, net: &mut Network, cx: &Context) -> (Ca
 /// wake-up behind permanently.
 fn arm(node: NodeId, net: &mut Network, cx: &mut Context) {
     let deadline = net.agents(node).iter().filter_map(|agent| agent.deadline).min();
-    let Some(deadline) = deadline.map(|deadline| deadline.max(cx.now)) else { return };
+    let Some(deadline) = deadline else { return };
     let wake_ups = net.wake_ups(node);
     if wake_ups.last().is_none_or(|&pending| deadline < pending) {
         wake_ups.push(deadline);

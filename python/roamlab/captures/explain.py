@@ -53,6 +53,11 @@ def explain(paths: Sequence[Path]) -> Answer:
         return Answer(**json.loads(_roamlab.explain_captures(list(paths), tell)))
 
 
+def unpacked_name(path: Path) -> str:
+    """The name of a file in small letters, without the ending of a packed one."""
+    return path.name.lower().removesuffix(".gz").removesuffix(".zst")
+
+
 @contextmanager
 def reading(paths: Sequence[Path], part: str = "packet") -> Iterator[Callable[[int], None]]:
     """Shows how much of the files the engine has read: it tells the bytes. A fault names the file and the `part`."""

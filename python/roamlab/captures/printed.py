@@ -10,13 +10,12 @@ from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted
 from roamlab.base.screen import shown
 from roamlab.captures import logs, moves
-from roamlab.captures.explain import Answer, explain, explain_qlog
+from roamlab.captures.explain import Answer, explain, explain_qlog, unpacked_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ENDINGS = (".pcap", ".pcapng", ".cap", ".dmp", ".qlog", ".sqlog")
-_PACKED = (".gz", ".zst")
 _QLOG = (b'"qlog_version"', b'"file_schema"', b'"qlog_format"')
 _MOST_QUIET = 10
 """Flows without a stall that are printed."""
@@ -31,10 +30,7 @@ def captures(words: Sequence[str]) -> list[Path]:
 
 
 def _is_capture(path: Path) -> bool:
-    name = path.name.lower()
-    for packed in _PACKED:
-        name = name.removesuffix(packed)
-    return name.endswith(_ENDINGS) or (path.is_file() and path.suffix != ".toml")
+    return unpacked_name(path).endswith(_ENDINGS) or (path.is_file() and path.suffix != ".toml")
 
 
 def refuse_moves() -> None:
@@ -117,23 +113,23 @@ def answer(paths: Sequence[Path], flow: str | None, stall: int | None, moved: Pa
             remedy="name the qlog of the end that sends the data",
         )
     found = explain_qlog(paths[0]) if qlogs else explain(paths)
-    _check_flows(paths, found)
-    beside = None if moved is None else moves.read(moved, found.start_ns, found.length_s)
-    tied = None if beside is None else moves.tie(found.flows, beside)
-    return Flows(_chosen(found, flow, stall), tied)
+    _check_flows(paths, found, is_qlog=bool(qlogs))
+    if moved is None:
+        return Flows(_chosen(found, flow, stall))
+    near = moves.tie(found.flows, moves.read(moved, found.start_ns, found.length_s))
+    return Flows(_chosen(found, flow, stall), near)
 
 
 def _is_qlog(path: Path) -> bool:
     """By its name, or by its first bytes."""
-    name = path.name.lower()
-    for packed in _PACKED:
-        name = name.removesuffix(packed)
+    if unpacked_name(path).endswith((".qlog", ".sqlog")):
+        return True
     with path.open("rb") as file:
         head = file.read(4096)
-    return name.endswith((".qlog", ".sqlog")) or any(word in head for word in _QLOG)
+    return any(word in head for word in _QLOG)
 
 
-def _check_flows(paths: Sequence[Path], found: Answer) -> None:
+def _check_flows(paths: Sequence[Path], found: Answer, *, is_qlog: bool) -> None:
     """Refuse captures without a flow that can be explained."""
     if found.flows:
         return
@@ -152,7 +148,7 @@ def _check_flows(paths: Sequence[Path], found: Answer) -> None:
             expected="captures of the same flows at both ends",
             remedy="explain each of them alone",
         )
-    if len(paths) == 1 and _is_qlog(paths[0]):
+    if is_qlog:
         raise BadInput(
             where,
             "it has no connection with packets",

@@ -207,6 +207,13 @@ def _in_mobility(
                     yield f"{path} {value} instead of {holder[name]}", data
 
 
+def _with(scenario: Scenario, number: int, name: str, value: object) -> Tables:
+    """One field of the protocol of this number with another value."""
+    data = scenario.to_dict()
+    _protocols(data)[number][name] = value
+    return data
+
+
 def _without_discard(
     _suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
@@ -245,13 +252,11 @@ def _more_end_markers(
     """Several end markers, of which one is enough; then no wait for them, or one that is over immediately."""
     for number, protocol in enumerate(_protocols(scenario.parameters)):
         if protocol.get("end_markers"):
-            data, more = scenario.to_dict(), protocol["end_markers"] + _MORE_MARKERS
-            _protocols(data)[number]["end_markers"] = more
-            yield f"mobility.end_markers {more} instead of {protocol['end_markers']}", data
+            more = protocol["end_markers"] + _MORE_MARKERS
+            told = f"mobility.end_markers {more} instead of {protocol['end_markers']}"
+            yield told, _with(scenario, number, "end_markers", more)
         if protocol.get("reordering") is True:
-            data = scenario.to_dict()
-            _protocols(data)[number]["reordering"] = False
-            yield "mobility.reordering false", data
+            yield "mobility.reordering false", _with(scenario, number, "reordering", value=False)
     yield from _in_mobility(scenario, ("guard",), (), lambda _: "1 ms")
 
 
@@ -261,9 +266,7 @@ def _without_candidates(
     """Another candidate where the first fails; then no conditional handover."""
     for number, protocol in enumerate(_protocols(scenario.parameters)):
         if protocol.get("attempt_candidate") is False:
-            data = scenario.to_dict()
-            _protocols(data)[number]["attempt_candidate"] = True
-            yield "mobility.attempt_candidate true", data
+            yield "mobility.attempt_candidate true", _with(scenario, number, "attempt_candidate", value=True)
         data = scenario.to_dict()
         if _protocols(data)[number].pop("conditional", None) is not None:
             yield "no conditional handover", data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
@@ -139,6 +140,8 @@ def test_a_metric_that_no_run_defines_is_explained(tmp_path: Path) -> None:
 def test_commands_print_what_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "lan.toml"
     path.write_text(lan("10 pkt").text)
+    # It takes the function when it is imported first: not the one of this test.
+    import_module("roamlab.records.storage.parquet")
     monkeypatch.setattr(limits, "available_memory", lambda: 1000)
     options = ["--out", str(tmp_path / "out")]
     done = CliRunner().invoke(cli, ["run", str(path), *options])

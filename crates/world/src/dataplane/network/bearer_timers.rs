@@ -2,7 +2,7 @@
 
 use super::Network;
 use crate::context::Context;
-use crate::dataplane::bearer::{Deadline, Line, Sdu, State};
+use crate::dataplane::bearer::{Arrived, Deadline, Line, Sdu, State};
 use crate::event::Event;
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, Packet, PacketId, PacketPool};
@@ -188,6 +188,15 @@ impl Network {
         let waits = self.cells.waiting(host).find_map(|packet| cx.pool.since(&cx.pool[packet]));
         let has_uplink = self.cells.uplink(host).is_some();
         self.radio_bearers.known_host(host)?.next_deadline(has_uplink, waits, cx)
+    }
+
+    /// The receiver of a bearer delivers a packet, perhaps against a law.
+    pub(super) fn check_delivery(&mut self, node: NodeId, arrived: &Arrived, cx: &Context) {
+        let here = &self.nodes[node];
+        let host = if here.is_host() { here.addr } else { cx.pool[&arrived.packet].header.src };
+        let witness = self.radio_bearers.witness(node, host);
+        let problem = witness.and_then(|witness| witness.delivers(arrived, &cx.pool));
+        self.check_numbers((node, host), problem, cx);
     }
 
     /// The receiver of a bearer at a node may have violated a law.
