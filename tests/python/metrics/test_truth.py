@@ -9,7 +9,7 @@ import pytest
 
 import truth
 
-COUNT = int(os.environ.get("ROAMLAB_TRUTH", "300"))
+COUNT = int(os.environ.get("ROAMLAB_TRUTH", "150"))
 _PARTS = 6
 
 

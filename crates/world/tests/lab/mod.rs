@@ -12,25 +12,26 @@ pub fn sample<T>(cases: impl IntoIterator<Item = T>, first: usize, nth: usize, a
     cases.into_iter().skip(first).step_by(nth).collect()
 }
 
-/// Takes part in a long test for one case in three, and for all of them if `ROAMLAB_RACES` is set.
+/// Takes part in a long test for one case in so many, and for all of them if `ROAMLAB_RACES` is set.
 ///
 /// The cases of all variants are counted as one list, so that what a variant leaves out another one tries.
 #[derive(Debug)]
-pub struct Third {
+pub struct Share {
     cases: usize,
-    all: bool,
+    nth: usize,
 }
 
-impl Third {
+impl Share {
+    /// One case in `nth`. `first`: so many cases count as tried before, so that tests with equal lists try different ones.
     #[expect(clippy::disallowed_methods, reason = "how many cases are run is no input of a run")]
-    pub fn new() -> Self {
-        Third { cases: 0, all: std::env::var("ROAMLAB_RACES").is_ok() }
+    pub fn new(nth: usize, first: usize) -> Self {
+        Share { cases: first, nth: if std::env::var("ROAMLAB_RACES").is_ok() { 1 } else { nth } }
     }
 
     /// True if the next case is run.
     pub fn takes_next(&mut self) -> bool {
         self.cases += 1;
-        self.all || self.cases.is_multiple_of(3)
+        self.cases.is_multiple_of(self.nth)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::lab::{Lab, Loss, MS, Record, TURNS, Trouble};
 use super::races::{self, COMMAND_LATE, SITUATIONS};
-use crate::lab::Third;
+use crate::lab::Share;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -119,7 +119,7 @@ fn each_message(variants: &[Variant], delays_ms: &[Option<u64>]) {
 }
 
 fn each_troubled<T: Copy>(variants: &[Variant], cases: &[T], trouble_of: impl Fn(&Trouble, T) -> Trouble) {
-    let (mut problems, mut share) = (Vec::new(), Third::new());
+    let (mut problems, mut share) = (Vec::new(), Share::new(6, 0));
     for (variant, mobility) in variants {
         let mut lab = Lab::with(mobility);
         for trouble in messages(&lab) {
@@ -169,7 +169,7 @@ fn each_message_is_sent_twice() {
 
 #[test]
 fn any_two_messages_are_lost() {
-    let (mut problems, mut share) = (Vec::new(), Third::new());
+    let (mut problems, mut share) = (Vec::new(), Share::new(6, 0));
     for (variant, mobility) in SCHEMES {
         let mut lab = Lab { duration_ms: 8_000, ..races::lab(mobility) };
         let all = messages(&lab);
@@ -220,7 +220,7 @@ fn each_timer_at_its_extremes() {
 /// The same where the handover fails without a fault, so that the timers of failures run.
 #[test]
 fn each_timer_at_its_extremes_in_every_situation() {
-    let (mut problems, mut share) = (Vec::new(), Third::new());
+    let (mut problems, mut share) = (Vec::new(), Share::new(6, 0));
     for (variant, mobility) in SCHEMES {
         for (situation, change) in &SITUATIONS[1..] {
             let mut lab = Lab { duration_ms: 8_000, ..races::lab(mobility) };
@@ -293,7 +293,7 @@ fn a_second_handover_back() {
 /// With each message lost.
 #[test]
 fn a_second_handover_with_losses() {
-    let (mut problems, mut share) = (Vec::new(), Third::new());
+    let (mut problems, mut share) = (Vec::new(), Share::new(6, 0));
     for (variant, mobility) in SCHEMES {
         for (third, stay) in [("enb3", 60), ("enb1", 60), ("enb1", 90)] {
             let mut lab = Lab::with(mobility);

@@ -4,7 +4,7 @@
 //! Each run ends with its laws intact and nothing left inside, no packet circles, and the host is reached to the end.
 
 use super::lab::{DOWN, Lab, MS, TURNS, Trouble};
-use crate::lab::Third;
+use crate::lab::Share;
 use crate::lab::record::Record;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -236,7 +236,7 @@ fn nothing_wrong(problems: &[String]) {
 }
 
 fn each(variants: &[Variant], what: impl Fn(&Variant, &Lab, &mut dyn FnMut(&Lab))) {
-    let (mut wrong, mut share) = (Vec::new(), Third::new());
+    let (mut wrong, mut share) = (Vec::new(), Share::new(6, 0));
     for variant in variants {
         let lab = lab(variant);
         what(variant, &lab, &mut |lab| {
