@@ -110,7 +110,13 @@ ALLOWED: dict[str, set[str]] = {
     | {"serde", "serde_json", "thiserror"},
     # wasm-bindgen needs no own `unsafe`; with toml_edit a slider changes a field and keeps the rest of the
     # text.
-    "roamlab-wasm": {"roamlab-analysis", "roamlab-engine", "roamlab-scenario", "roamlab-world"}
+    "roamlab-wasm": {
+        "roamlab-analysis",
+        "roamlab-capture",
+        "roamlab-engine",
+        "roamlab-scenario",
+        "roamlab-world",
+    }
     | {"serde_json", "toml_edit", "wasm-bindgen"},
 }
 _FOR_TESTS = {"insta", "libm", "proptest", "serde_json", "toml", "flate2"} | {"num-rational", "s2n-quic-core"}
