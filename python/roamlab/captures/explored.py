@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_ASK = "A stall: a flow got nothing new although its sender had some. Choose one to see what led to it."
+_ASK = (
+    "A stall: a flow got nothing new although its sender had some. A slow period: it got less than half of what it did "
+    "before. Choose one to see what led to it."
+)
 _NONE: dict[str, Any] = {
     "windows": {},
     "queues": [],
     "shown_queues": [],
     "hosts": [],
     "nodes": [],
-    "slow": [],
 }
 """What a capture does not have, and the record of a run has."""
 
@@ -52,7 +54,7 @@ def html(paths: Sequence[Path]) -> tuple[str, list[str]]:
         packed[name] = pack.table(len(own[0][1]), own)
     title = " and ".join(path.name for path in paths)
     spec = _NONE | facts | {"name": "capture", "title": title, "tables": packed}
-    asked = _ASK if facts["stalls"] else "No flow stalled."
+    asked = _ASK if facts["stalls"] else "No flow stalled or was slow."
     return explorer_page.page([spec], pack, [facts["headline"]], asked), facts["notes"]
 
 

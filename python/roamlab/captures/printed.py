@@ -201,8 +201,9 @@ def lines(found: Answer) -> list[str]:
         told += _described(flow)
         for stall in flow["stalls"]:
             told.append(f"stall {stall['number']}: " + "\n  · ".join(stall["sentences"]))
+        told += _slow(flow)
     for flow in quiet[:_MOST_QUIET]:
-        told += [*_described(flow), "no stall"]
+        told += [*_described(flow), "no stall", *_slow(flow)]
     if len(quiet) > _MOST_QUIET:
         told.append(f"{len(quiet) - _MOST_QUIET} more flows have no stall")
     return told
@@ -212,6 +213,10 @@ def _described(flow: dict[str, Any]) -> list[str]:
     """A flow, and what is known of all of it."""
     spikes = [f"{spike['sentence']}{_near(spike)}" for spike in flow["spikes"]]
     return ["\n  · ".join([*flow["sentences"], *spikes])]
+
+
+def _slow(flow: dict[str, Any]) -> list[str]:
+    return [f"slow period: {each['sentence']}" for each in flow["slow"]]
 
 
 def _near(spike: dict[str, Any]) -> str:

@@ -46,6 +46,7 @@ pub fn told(connection: &Connection, name: &str, place: &str, usual_ns: f64, sta
         notes: Vec::new(),
         sentences: Vec::new(),
         stalls: Vec::new(),
+        slow: Vec::new(),
     };
     if is_sender {
         let lost: u64 = connection

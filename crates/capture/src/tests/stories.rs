@@ -410,3 +410,33 @@ fn a_pair_is_drawn_with_what_arrived_and_what_did_not() {
     assert_eq!(column(&alone, "deliveries", "seq").len(), arrived.len());
     assert!(column(&alone, "deliveries", "sent_ns").iter().all(|sent| *sent == -1.0));
 }
+
+#[test]
+fn a_slow_period_is_found_and_a_pause_of_the_application_is_none() {
+    let mut story = Story::new();
+    for _ in 0..60 {
+        story.send(10);
+    }
+    let begin = story.now as f64 / 1e6 - 1.0;
+    // A round trip with two segments each, as by a small window.
+    for _ in 0..60 {
+        story.send(2);
+    }
+    let end = story.now as f64 / 1e6 - 1.0;
+    for _ in 0..60 {
+        story.send(10);
+    }
+    let answer = story.told();
+    let [slow] = &answer.flows[0].slow[..] else { panic!("{:?}", answer.flows[0].slow) };
+    assert!((slow.start_s - begin).abs() < 0.1 && (slow.end_s - end).abs() < 0.1, "{slow:?}");
+    assert!(slow.rate_bps < slow.before_bps / 2.0 && slow.cause.is_none(), "{slow:?}");
+    let mut story = Story::new();
+    for _ in 0..60 {
+        story.send(10);
+    }
+    for _ in 0..20 {
+        story.send(2);
+        story.now += 150_000;
+    }
+    assert_eq!(story.told().flows[0].slow, []);
+}

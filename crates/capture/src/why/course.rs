@@ -47,12 +47,17 @@ impl Sender<'_> {
     pub fn limits(&self) -> Limits {
         let times = &self.exchange.flow.packets.time_ns;
         let (Some(begin), Some(end)) = (times.first(), times.last()) else { return Limits::default() };
+        self.limits_between(*begin, *end)
+    }
+
+    /// The same between two times.
+    pub fn limits_between(&self, begin: i64, end: i64) -> Limits {
         let slice = self.exchange.base().max(LEAST_SLICE_NS).max((end - begin) / MOST_SLICES);
         let queued = self.least + (2 * MS).max(self.least * 3 / 20);
         let mut counts = [0_usize; 5];
         let mut open = None;
-        let (mut from, mut is_open) = (*begin, false);
-        while from < *end {
+        let (mut from, mut is_open) = (begin, self.is_open_at(begin));
+        while from < end {
             let to = from + slice;
             let samples = flights(&self.flights, from, to);
             let full =

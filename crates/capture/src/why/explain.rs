@@ -7,6 +7,7 @@ use crate::why::exchange::{Exchange, Place};
 use crate::why::pair::Pair;
 use crate::why::receiver::{Arrival, Receiver};
 use crate::why::sender::{self, Sender, Silence};
+use crate::why::slow::Slow;
 use serde::Serialize;
 
 /// Spikes of the delay that are listed of a flow.
@@ -136,6 +137,8 @@ pub struct Told {
     pub sentences: Vec<String>,
     /// Its stalls, longest first.
     pub stalls: Vec<Stall>,
+    /// Its slow periods, in order of time; none without the view of its sender.
+    pub slow: Vec<Slow>,
 }
 
 /// Why the flows of a capture stalled.
@@ -328,6 +331,7 @@ fn described(exchange: &Exchange<'_>, start_ns: i64) -> Told {
         notes,
         sentences: Vec::new(),
         stalls: Vec::new(),
+        slow: Vec::new(),
     }
 }
 
@@ -369,6 +373,7 @@ fn sent(told: &mut Told, sender: &Sender<'_>, start_ns: i64) {
     told.reordered = sender.sendings.reordered;
     told.spikes = sender.spikes(MOST_SPIKES, start_ns);
     told.limits = Some(sender.limits());
+    told.slow = sender.slow_periods(start_ns);
     told.policed_bps = sender.policed_bps();
     if sender.sendings.unseen as f64 > MOST_UNSEEN * told.bytes as f64 {
         let unseen = sender.sendings.unseen;

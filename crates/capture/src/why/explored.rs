@@ -2,11 +2,12 @@
 
 use crate::flows::{Capture, Flow};
 use crate::why::exchange::{Exchange, Place};
-use crate::why::explain::{Answer, Told, explained, partner};
+use crate::why::explain::{Answer, Stall, Told, explained, partner};
 use crate::why::pair::{Fate, Pair};
 use crate::why::receiver::{Arrival, Receiver};
 use crate::why::sender::{Kind, Sender};
 use crate::why::sendings::NEVER;
+use crate::why::slow::Slow;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
@@ -55,6 +56,14 @@ pub struct Stop {
     sentences: Vec<String>,
 }
 
+/// A slow period for the explorer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Span {
+    flow: String,
+    start_ns: i64,
+    end_ns: i64,
+}
+
 /// The explorer's input about a capture in addition to its tables, in the form of that about a run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Facts {
@@ -66,6 +75,7 @@ pub struct Facts {
     pub flows: Vec<String>,
     shown_flows: Vec<String>,
     stalls: Vec<Stop>,
+    slow: Vec<Span>,
     /// Flows of the answer that are not drawn, and parts of flows.
     pub notes: Vec<String>,
 }
@@ -119,27 +129,49 @@ pub fn explore(first: &Capture, second: Option<&Capture>) -> Explored {
     }
     facts.shown_flows = facts.flows.iter().take(1).cloned().collect();
     facts.stalls = stops(flows, &known);
+    let slow = flows.iter().filter(|told| known.contains(&told.flow));
+    let span = |told: &Told, each: &Slow| Span {
+        flow: told.flow.clone(),
+        start_ns: ns(each.start_s),
+        end_ns: ns(each.end_s),
+    };
+    facts.slow = slow.flat_map(|told| told.slow.iter().map(move |each| span(told, each))).collect();
     found.tables = rows.tables();
     found
 }
 
+fn ns(seconds: f64) -> i64 {
+    (seconds * 1e9).round() as i64
+}
+
+/// The stalls, numbered as in the answer, and then the slow periods.
 fn stops(flows: &[Told], known: &FxHashSet<&String>) -> Vec<Stop> {
-    let all = flows.iter().flat_map(|told| told.stalls.iter().map(move |stall| (told, stall))).enumerate();
-    let shown = all.filter(|(_, (told, _))| known.contains(&told.flow));
-    let ns = |seconds: f64| (seconds * 1e9).round() as i64;
-    shown
-        .map(|(at, (told, stall))| Stop {
-            number: at + 1,
-            word: "stall",
-            flow: told.flow.clone(),
-            start_ns: ns(stall.start_s),
-            end_ns: ns(stall.end_s),
-            since_ns: ns(stall.start_s - stall.length_s.min(0.5)),
-            length_s: stall.length_s,
-            suspect: stall.causes.first().map_or("", |cause| cause.kind.name()),
-            sentences: stall.sentences.clone(),
-        })
-        .collect()
+    let stalls = flows.iter().flat_map(|told| told.stalls.iter().map(move |stall| (told, stall))).enumerate();
+    let stall = |(at, (told, stall)): (usize, (&Told, &Stall))| Stop {
+        number: at + 1,
+        word: "stall",
+        flow: told.flow.clone(),
+        start_ns: ns(stall.start_s),
+        end_ns: ns(stall.end_s),
+        since_ns: ns(stall.start_s - stall.length_s.min(0.5)),
+        length_s: stall.length_s,
+        suspect: stall.causes.first().map_or("", |cause| cause.kind.name()),
+        sentences: stall.sentences.clone(),
+    };
+    let slow = flows.iter().flat_map(|told| told.slow.iter().map(move |slow| (told, slow))).enumerate();
+    let period = |(at, (told, slow)): (usize, (&Told, &Slow))| Stop {
+        number: at + 1,
+        word: "slow period",
+        flow: told.flow.clone(),
+        start_ns: ns(slow.start_s),
+        end_ns: ns(slow.end_s),
+        since_ns: ns(slow.start_s),
+        length_s: slow.end_s - slow.start_s,
+        suspect: slow.cause.as_ref().map_or("", |cause| cause.kind.name()),
+        sentences: vec![slow.sentence.clone()],
+    };
+    let all = stalls.map(stall).chain(slow.map(period));
+    all.filter(|stop| known.contains(&stop.flow)).collect()
 }
 
 /// Who stalled longest, and why.

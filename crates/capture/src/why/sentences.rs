@@ -125,7 +125,8 @@ fn limited(limits: &Limits) -> Option<String> {
     (!named.is_empty()).then(|| format!("limited by: {} of the time", named.join(", ")))
 }
 
-fn rate(bps: f64) -> String {
+/// A rate with its unit.
+pub(crate) fn rate(bps: f64) -> String {
     scaled(bps, "bit/s", &[(1e6, "Mbit/s"), (1e3, "kbit/s")])
 }
 

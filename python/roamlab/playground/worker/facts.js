@@ -210,6 +210,6 @@ function neighbours(network) {
 function capturedRun(facts, tables, explored, title) {
   const empty = (columns) => ({ rows: 0, columns: Object.fromEntries(columns.map((name) => [name, { values: [], names: [] }])) });
   const others = Object.entries(explored).map(([name, columns]) => [name, empty(columns)]);
-  const none = { windows: {}, queues: [], shown_queues: [], hosts: [], nodes: [], slow: [] };
+  const none = { windows: {}, queues: [], shown_queues: [], hosts: [], nodes: [] };
   return { ...none, ...facts, name: "capture", title, tables: { ...Object.fromEntries(others), ...tables } };
 }
