@@ -69,6 +69,15 @@ def explain_captures(paths: list[Path], tell: Callable[[int], None] | None = Non
     `tell` gets the bytes that were read, now and then. Raises `CaptureError`, and `OSError` if a file cannot be opened.
     """
 
+def explore_captures(
+    paths: list[Path], tell: Callable[[int], None] | None = None
+) -> tuple[str, list[tuple[str, list[tuple[str, Column, list[str]]]]]]:
+    """What the explorer draws of a capture, or of two of the same flows: facts as JSON, and tables of named columns.
+
+    A column has its values and, if these are places in a list of words, the words. Times are in ns from the first packet.
+    `tell` and errors as those of `explain_captures`.
+    """
+
 def anonymise_captures(
     paths: list[Path], places: list[Path], key: bytes, tell: Callable[[int], None] | None = None
 ) -> str:

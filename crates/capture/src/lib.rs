@@ -27,5 +27,6 @@ pub use network::End;
 pub use packets::{Blocks, Packets, Row, Way};
 pub use qlog::explain_qlog;
 pub use why::{
-    Aligned, Answer, Cause, Kind, Limits, Resends, Spike, Stall, Sure, Timeout, Told, Trips, explain,
+    Aligned, Answer, Cause, Column, Explored, Facts, Kind, Limits, Resends, Slow, Spike, Stall, Stop, Sure,
+    Table, Timeout, Told, Trips, explain, explore,
 };

@@ -1,11 +1,14 @@
 //! Captures of other programs, read from files.
 
 use crate::errors::capture_error;
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use roamlab_capture::{
-    Addresses, Answer, Capture, Read as Found, Unwritten, anonymise, explain, explain_qlog, read,
+    Addresses, Answer, Capture, Explored, Read as Found, Unwritten, anonymise, explain, explain_qlog,
+    explore, read,
 };
+use serde::Serialize;
 use std::fs::File;
 use std::io::{BufWriter, Error, Read};
 use std::path::PathBuf;
@@ -57,7 +60,38 @@ fn qlog(input: Reported<'_>) -> Found<Answer> {
 #[pyfunction]
 #[pyo3(signature = (paths, tell=None))]
 pub fn explain_captures(py: Python<'_>, paths: Vec<PathBuf>, tell: Option<Py<PyAny>>) -> PyResult<String> {
-    let (first, second) = match paths.as_slice() {
+    let answer = with_captures(py, &paths, tell, explain)?;
+    json(&answer)
+}
+
+/// A table of a capture: its name, and its columns with their values and, of words, the words behind these.
+type Drawn<'py> = (&'static str, Vec<(&'static str, Bound<'py, PyArray1<f64>>, Vec<String>)>);
+
+/// What the explorer draws of a capture, or of two of the same flows: its facts as JSON, and its tables. `tell` and errors as
+/// those of `explain_captures`.
+#[pyfunction]
+#[pyo3(signature = (paths, tell=None))]
+pub fn explore_captures<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    tell: Option<Py<PyAny>>,
+) -> PyResult<(String, Vec<Drawn<'py>>)> {
+    let Explored { facts, tables, .. } = with_captures(py, &paths, tell, explore)?;
+    let drawn = tables.into_iter().map(|table| {
+        let columns = table.columns.into_iter();
+        (table.name, columns.map(|each| (each.name, each.values.into_pyarray(py), each.names)).collect())
+    });
+    Ok((json(&facts)?, drawn.collect()))
+}
+
+/// Reads one capture or two, and takes something of them.
+fn with_captures<T: Send>(
+    py: Python<'_>,
+    paths: &[PathBuf],
+    tell: Option<Py<PyAny>>,
+    take: fn(&Capture, Option<&Capture>) -> T,
+) -> PyResult<T> {
+    let (first, second) = match paths {
         [first] => (first, None),
         [first, second] => (first, Some(second)),
         _ => return Err(PyValueError::new_err("one capture or two")),
@@ -66,9 +100,12 @@ pub fn explain_captures(py: Python<'_>, paths: Vec<PathBuf>, tell: Option<Py<PyA
         let mut done = 0;
         let first = opened(0, first, &mut done, tell.as_ref(), capture)?;
         let second = second.map(|path| opened(1, path, &mut done, tell.as_ref(), capture)).transpose()?;
-        let answer = explain(&first, second.as_ref());
-        serde_json::to_string(&answer).map_err(|error| PyValueError::new_err(error.to_string()))
+        Ok(take(&first, second.as_ref()))
     })
+}
+
+fn json(value: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Why the connections of a qlog stalled, as JSON; `tell` and errors as those of captures.
@@ -77,7 +114,7 @@ pub fn explain_captures(py: Python<'_>, paths: Vec<PathBuf>, tell: Option<Py<PyA
 pub fn explain_qlog_file(py: Python<'_>, path: PathBuf, tell: Option<Py<PyAny>>) -> PyResult<String> {
     py.detach(|| {
         let answer = opened(0, &path, &mut 0, tell.as_ref(), qlog)?;
-        serde_json::to_string(&answer).map_err(|error| PyValueError::new_err(error.to_string()))
+        json(&answer)
     })
 }
 
@@ -111,7 +148,7 @@ pub fn anonymise_captures(
                 Unwritten::Output(error) => error.into(),
             })?);
         }
-        serde_json::to_string(&written).map_err(|error| PyValueError::new_err(error.to_string()))
+        json(&written)
     })
 }
 

@@ -4,6 +4,7 @@
 //! The column is valid until its [`Tables`] are freed or another function of the module is called.
 
 mod analysis;
+mod captures;
 mod edit;
 
 use roamlab_analysis::Index;

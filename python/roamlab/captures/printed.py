@@ -19,8 +19,6 @@ _ENDINGS = (".pcap", ".pcapng", ".cap", ".dmp", ".qlog", ".sqlog")
 _QLOG = (b'"qlog_version"', b'"file_schema"', b'"qlog_format"')
 _MOST_QUIET = 10
 """Flows without a stall that are printed."""
-_LEAST_SHARE = 0.01
-"""Limits with a smaller share of the time are not printed."""
 
 
 def captures(words: Sequence[str]) -> list[Path]:
@@ -104,7 +102,7 @@ def answer(paths: Sequence[Path], flow: str | None, stall: int | None, moved: Pa
             expected="one capture, or two of the same flows at both ends",
             remedy="explain them one after the other; `mergecap` joins parts of one capture",
         )
-    qlogs = [path for path in paths if path.is_file() and _is_qlog(path)]
+    qlogs = [path for path in paths if path.is_file() and is_qlog(path)]
     if qlogs and len(paths) == 2:
         raise BadInput(
             " and ".join(shown(path) for path in paths),
@@ -113,14 +111,14 @@ def answer(paths: Sequence[Path], flow: str | None, stall: int | None, moved: Pa
             remedy="name the qlog of the end that sends the data",
         )
     found = explain_qlog(paths[0]) if qlogs else explain(paths)
-    _check_flows(paths, found, is_qlog=bool(qlogs))
+    check_flows(paths, found, is_qlog=bool(qlogs))
     if moved is None:
         return Flows(_chosen(found, flow, stall))
     near = moves.tie(found.flows, moves.read(moved, found.start_ns, found.length_s))
     return Flows(_chosen(found, flow, stall), near)
 
 
-def _is_qlog(path: Path) -> bool:
+def is_qlog(path: Path) -> bool:
     """By its name, or by its first bytes."""
     if unpacked_name(path).endswith((".qlog", ".sqlog")):
         return True
@@ -129,7 +127,7 @@ def _is_qlog(path: Path) -> bool:
     return any(word in head for word in _QLOG)
 
 
-def _check_flows(paths: Sequence[Path], found: Answer, *, is_qlog: bool) -> None:
+def check_flows(paths: Sequence[Path], found: Answer, *, is_qlog: bool) -> None:
     """Refuse captures without a flow that can be explained."""
     if found.flows:
         return
@@ -203,8 +201,9 @@ def lines(found: Answer) -> list[str]:
         told += _described(flow)
         for stall in flow["stalls"]:
             told.append(f"stall {stall['number']}: " + "\n  · ".join(stall["sentences"]))
+        told += _slow(flow)
     for flow in quiet[:_MOST_QUIET]:
-        told += [*_described(flow), "no stall"]
+        told += [*_described(flow), "no stall", *_slow(flow)]
     if len(quiet) > _MOST_QUIET:
         told.append(f"{len(quiet) - _MOST_QUIET} more flows have no stall")
     return told
@@ -212,38 +211,12 @@ def lines(found: Answer) -> list[str]:
 
 def _described(flow: dict[str, Any]) -> list[str]:
     """A flow, and what is known of all of it."""
-    size, rate = flow["bytes"], flow["goodput_bps"]
-    amount = f"{size / 1e6:.3g} MB" if size >= 1e6 else f"{size / 1e3:.3g} kB"
-    speed = f"{rate / 1e6:.3g} Mbit/s" if rate >= 1e6 else f"{rate / 1e3:.3g} kbit/s"
-    told = [f"flow {flow['flow']}: {amount} in {flow['length_s']:.3f} s, {speed}; {_place(flow)}"]
-    if trips := flow["trips"]:
-        told.append(
-            f"round trip {trips['base_s']:.3f} s at least, {trips['median_s']:.3f} s in the median, "
-            f"{trips['largest_s']:.3f} s at most"
-        )
-    told += [_again(flow)]
-    told += [
-        f"the round trip rose from {spike['before_ns'] / 1e9:.3f} s to {spike['rtt_ns'] / 1e9:.3f} s"
-        f" at {spike['time_s']:.3f} s{_near(spike)}"
-        for spike in flow["spikes"]
-    ]
-    if limits := flow["limits"]:
-        shares = sorted(limits.items(), key=lambda each: -each[1])
-        named = ", ".join(f"{name} {share:.0%}" for name, share in shares if share >= _LEAST_SHARE)
-        told.append(f"limited by: {named} of the time")
-    if policed := flow["policed_bps"]:
-        told.append(f"its losses fit a policer of {policed / 1e6:.3g} Mbit/s")
-    if aligned := flow["aligned"]:
-        lost, sent = aligned["lost"]
-        told.append(
-            f"the receiver's clock is {aligned['offset_s']:.4f} s ahead (± {aligned['interval_s']:.4f} s) "
-            f"and drifts by {aligned['drift_ppm']:.1f} ppm"
-        )
-        told.append(
-            f"{lost} of {sent} packets with data and {aligned['acks_lost']} acknowledgements did not arrive"
-        )
-    told += [f"note: {note}" for note in flow["notes"]]
-    return ["\n  · ".join(told)]
+    spikes = [f"{spike['sentence']}{_near(spike)}" for spike in flow["spikes"]]
+    return ["\n  · ".join([*flow["sentences"], *spikes])]
+
+
+def _slow(flow: dict[str, Any]) -> list[str]:
+    return [f"slow period: {each['sentence']}" for each in flow["slow"]]
 
 
 def _near(spike: dict[str, Any]) -> str:
@@ -252,38 +225,3 @@ def _near(spike: dict[str, Any]) -> str:
         return ""
     after = spike["time_s"] - move["time_s"]
     return f", {abs(after):.3f} s {'before' if after < 0 else 'after'} {move['name']}"
-
-
-def _place(flow: dict[str, Any]) -> str:
-    names = {
-        "qlog of the sender": "a qlog of its sender",
-        "qlog of the receiver": "a qlog of its receiver",
-        "sender": "captured at its sender",
-        "receiver": "captured at its receiver",
-        "both ends": "captured at both ends",
-    }
-    said = names.get(flow["place"], "captured between its ends")
-    share = flow["share"]
-    if flow["place"] == "both ends" or share is None:
-        return said
-    return f"{said} ({share:.0%} of the round trip is between the capture and the receiver)"
-
-
-def _again(flow: dict[str, Any]) -> str:
-    again, timeouts = flow["resends"], len(flow["timeouts"])
-    if flow["place"].startswith("qlog"):
-        return (
-            f"{counted(again['packets'], 'packet', 'packets')} declared lost: {again['needless']} needlessly; "
-            f"{counted(again['probes'], 'probe timeout', 'probe timeouts')}"
-        )
-    if flow["place"] == "receiver":
-        return (
-            f"{counted(again['packets'], 'packet', 'packets')} came late or again, "
-            f"{again['needless']} of them were there already; {flow['reordered']} overtaken"
-        )
-    parts = [f"{again['needless']} needlessly", f"{counted(again['recoveries'], 'recovery', 'recoveries')}"]
-    parts += [counted(timeouts, "timeout", "timeouts"), counted(again["probes"], "tail probe", "tail probes")]
-    if again["lost_again"]:
-        parts.append(f"{again['lost_again']} more than once")
-    sent = f"{counted(again['packets'], 'packet', 'packets')} sent again"
-    return f"{sent}: {', '.join(parts)}; {flow['reordered']} overtaken"

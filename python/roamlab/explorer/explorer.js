@@ -334,7 +334,7 @@ class Column {
       ...make("bearers", () => bearerLanes(run)),
       ...run.flows
         .filter((flow) => this.shown.has(`flow ${flow}`))
-        .flatMap((flow) => make(`flow ${flow}`, () => [new SequenceLane(run, flow), ...tcpLanes(run, flow)])),
+        .flatMap((flow) => make(`flow ${flow}`, () => [new SequenceLane(run, flow), ...tcpLanes(run, flow), ...capturedLanes(run, flow)])),
       ...run.queues
         .filter((queue) => this.shown.has(`queue ${queue}`))
         .flatMap((queue) => make(`queue ${queue}`, () => queueLanes(run, queue))),

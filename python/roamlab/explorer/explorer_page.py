@@ -25,14 +25,14 @@ from roamlab.showing.page import policy
 from roamlab.showing.report import moment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from roamlab.causes.explain import Explanation
     from roamlab.records.results import Results
 
 FILE = "explore.html"
 """Its name next to a report."""
-SCRIPTS = ("model.js", "drawing.js", "lanes.js", "bearers.js", "signalling.js", "explorer.js")
+SCRIPTS = ("model.js", "drawing.js", "lanes.js", "captured.js", "bearers.js", "signalling.js", "explorer.js")
 SHOWN_FLOWS, SHOWN_QUEUES, HOSTS, NODES = 1, 2, 6, 14
 """Most flows and queues with lanes at first; most hosts and nodes with lines."""
 
@@ -60,11 +60,20 @@ def html(runs: Sequence[Results], begin_s: float = 0.0, end_s: float = math.inf)
         name = "AB"[number] if len(runs) > 1 else "run"
         span = _span(results, begin_s, end_s)
         specs.append(_run(results, stalls, name, order, span) | {"tables": pack.tables(results, span)})
-    names = " and ".join(spec["title"] for spec in specs)
     said = [
         f"{spec['name']}: {headline}" if len(runs) > 1 else headline
         for spec, headline in zip(specs, headlines, strict=True)
     ]
+    asked = _ASK if any(spec["stalls"] for spec in specs) else "No flow stalled or was slow."
+    return page(specs, pack, said, asked)
+
+
+def page(specs: Sequence[Mapping[str, Any]], pack: Pack, said: Sequence[str], asked: str) -> str:
+    """The page of these facts with their tables.
+
+    `said`: its sentences, the first one its title; `asked`: its introduction.
+    """
+    names = " and ".join(spec["title"] for spec in specs)
     columns = base64.b64encode(pack.deflated()).decode("ascii")
     # A `<` could end the element of a script.
     data = json.dumps(specs, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
@@ -74,8 +83,8 @@ def html(runs: Sequence[Results], begin_s: float = 0.0, end_s: float = math.inf)
 {policy(program)}
 <title>{escape(names)}: explorer</title><style>{style()}</style></head><body><main>
 {"".join(f"<h1>{escape(words)}</h1>" if not at else f"<p><b>{escape(words)}</b></p>" for at, words in enumerate(said))}
-<p>{_ASK if any(spec["stalls"] for spec in specs) else "No flow stalled or was slow."}</p>
-{body(two=len(runs) > 1)}
+<p>{escape(asked)}</p>
+{body(two=len(specs) > 1)}
 <noscript><p>This page draws with JavaScript, which is off.</p></noscript>
 </main>
 <script type="application/json" id="runs">{data}</script>

@@ -258,7 +258,8 @@ const TOLD = {
     const late = table.column("late_by_pkts")[row];
     const news = table.column("fresh")[row] ? "" : ", which had been there before";
     const order = late ? `, behind ${late} later ones` : "";
-    say(time, `arrives${news}${order}, ${seconds(time - table.column("sent_ns")[row])} s after it was sent`);
+    const sent = table.column("sent_ns")[row];
+    say(time, `arrives${news}${order}${sent < 0 ? "" : `, ${seconds(time - sent)} s after it was sent`}`);
   },
   signalling(table, row, say) {
     const [message, source, destination] = ["message", "source", "destination"].map((name) => table.word(name, row));

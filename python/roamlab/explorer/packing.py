@@ -11,7 +11,7 @@ from roamlab.base.errors import BadInput
 from roamlab.records.constants import EXPLORED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -55,16 +55,22 @@ class Pack:
 
     def _table(self, results: Results, name: str, columns: Sequence[str], chosen: Mask) -> dict[str, Any]:
         table = results.columns(name)
+        each = ((column, table[column][chosen], table.names(column)) for column in columns)
+        return self.table(int(np.count_nonzero(chosen)), each)
+
+    def table(
+        self, rows: int, columns: Iterable[tuple[str, NDArray[Any], Sequence[str] | None]]
+    ) -> dict[str, Any]:
+        """Where the columns of a table are, given by their names, values and words."""
         packed = {}
-        for column in columns:
-            kind, content = _column(table[column][chosen])
-            packed[column] = {"kind": kind, "at": self._length}
-            names = table.names(column)
-            if names is not None:
-                packed[column]["names"] = list(names)
+        for name, values, words in columns:
+            kind, content = _column(values)
+            packed[name] = {"kind": kind, "at": self._length} | (
+                {} if words is None else {"names": list(words)}
+            )
             self._pieces.append(content)
             self._length += len(content)
-        return {"rows": int(np.count_nonzero(chosen)), "columns": packed}
+        return {"rows": rows, "columns": packed}
 
 
 def _within(table: Columns, span: tuple[int, int]) -> Mask:

@@ -32,6 +32,7 @@ PAGE = (
     "player.js",
     "runner.js",
     "link.js",
+    "captures.js",
     "completion.js",
     "controls.js",
     "figures.js",
@@ -44,6 +45,7 @@ SCENARIOS = '<script type="application/json" id="scenarios">'
 
 _FIRST = "busy-cell"
 """The example that is shown first: in it a flow stalls."""
+_CAPTURES = ".pcap,.pcapng,.cap,.dmp,.qlog,.sqlog,.gz,.zst"
 _NONCE = "roamlab"
 _FILM = """<div id="film" data-ready="no" role="group" aria-label="The run as a film">
 <canvas data-film="canvas" role="img" aria-label="Hosts, cells and routers, and the packets between them"></canvas>
@@ -88,11 +90,14 @@ def html(engine: Path, scenarios: Sequence[Mapping[str, object]]) -> str:
 {_FILM}</section>
 <section class="scenario" aria-label="Scenario">
 <div class="row"><label class="wide">question or example <select id="examples"></select></label>
-<label>seed <input id="seed" type="number" min="0" step="1" value="1"></label>
-<label><input id="band" type="checkbox"> next seed as a band</label>
-<button type="button" id="copy">Copy link</button>
+<label class="wide">or your own capture, of one end or of both
+<input id="capture" type="file" multiple accept="{_CAPTURES}"></label>
+<label class="of-run">seed <input id="seed" type="number" min="0" step="1" value="1"></label>
+<label class="of-run"><input id="band" type="checkbox"> next seed as a band</label>
+<button type="button" id="copy" class="of-run">Copy link</button>
 <div id="asked" hidden><p></p><div id="cases" class="row" role="group" aria-label="Cases of the question"></div>
 <details><summary>Answer</summary><p></p></details></div></div>
+<div id="captured" hidden></div>
 <div id="controls" role="group" aria-label="Fields" tabindex="0"></div>
 <div id="editor"></div>
 <div><p id="status" role="status">The engine is being compiled.</p>
@@ -100,9 +105,9 @@ def html(engine: Path, scenarios: Sequence[Mapping[str, object]]) -> str:
 <button type="button" id="cancel">Cancel</button></div></div>
 </section>
 <section class="run" aria-label="Run over time">
-<p>Grey in the lanes: the run before.
-<span id="banded" hidden>A band reaches to the line of the next seed.</span>
-Nothing leaves this page; the link in the address holds the scenario.</p>
+<p><span class="of-run">Grey in the lanes: the run before.
+<span id="banded" hidden>A band reaches to the line of the next seed.</span></span>
+Nothing leaves this page<span class="of-run">; the link in the address holds the scenario</span>.</p>
 {explorer.body()}
 </section></div>
 <noscript><p>This page runs scenarios with JavaScript, which is off.</p></noscript>

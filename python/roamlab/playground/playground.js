@@ -38,6 +38,7 @@ class Playground {
     });
     this.controls = new Controls(find("controls"), (control, value, done) => this.change(control, value, done));
     this.film = new Player(find("film"), (time) => this.point(time));
+    this.captures = new Captures(this);
     this.list(find("examples"));
     find("examples").addEventListener("change", () => this.open(states[find("examples").value]));
     find("seed").addEventListener("change", () => this.make());
@@ -101,6 +102,7 @@ class Playground {
   /** Opens a scenario. One that is none of the page's own has no name in its list. */
   open(state) {
     const { name, seed, files, id } = state;
+    this.captures.close();
     Object.assign(this, { name, files, fresh: true });
     this.find("seed").value = seed;
     this.find("asked").querySelector("details").open = false;
@@ -131,6 +133,12 @@ class Playground {
     const { text: changed } = changes.length ? await this.runner.ask({ ask: "set", text, changes }, { first: true }) : { text };
     this.editor.set(changed);
     return this.make();
+  }
+
+  /** The scenario makes room: its runs are out of date. The number of what comes. */
+  leave() {
+    for (const timer of [this.typed, this.resting, this.settled]) clearTimeout(timer);
+    return ++this.run;
   }
 
   get state() {
@@ -354,6 +362,7 @@ class Playground {
   /** Writes scenario and time into the address. Browsers refuse many changes in a short time. */
   address() {
     clearTimeout(this.settled);
+    if (document.body.dataset.captured) return;
     this.settled = setTimeout(async () => {
       const { run } = this;
       const { begin, end } = this.explorer.view;

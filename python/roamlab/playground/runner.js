@@ -4,7 +4,7 @@
 const PATIENCE_MS = 12000;
 /** A run that is out of date may continue for this time before its worker is ended. */
 const OUTDATED_MS = 1000;
-const REPLACED = ["run", "film", "remedies"];
+const REPLACED = ["run", "film", "remedies", "capture"];
 
 class Runner {
   /** `module`: the compiled engine; `source`: the worker's program. */

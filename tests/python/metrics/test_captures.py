@@ -186,6 +186,7 @@ def _without_ends(data: dict[str, object]) -> dict[str, object]:
     assert isinstance(flows, list)
     for flow in flows:
         flow["flow"] = flow["receiver"] = ""
+        flow["sentences"] = flow["sentences"][1:]
         for stall in flow["stalls"]:
             stall["flow"], stall["sentences"] = "", []
     return data

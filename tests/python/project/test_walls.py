@@ -82,20 +82,23 @@ ALLOWED: dict[str, set[str]] = {
     }
     | {"rustix", "thiserror", "vm-memory"},
     # Answers leave as JSON, for both bindings.
-    # Captures are other programs': no crate of the simulator is in it.
+    # Captures are other programs': no crate of the simulator is in it, and of the analyses only that of rates.
     # ipcrypt-rs is the cipher of anonymous captures.
-    "roamlab-capture": {"etherparse", "flate2", "ipcrypt-rs", "pcap-parser"}
+    "roamlab-capture": {"etherparse", "flate2", "ipcrypt-rs", "pcap-parser", "roamlab-slow"}
     | {"rustc-hash", "ruzstd", "serde", "serde_json", "thiserror"},
     "roamlab-analysis": {
         "roamlab-engine",
         "roamlab-packet",
         "roamlab-record",
         "roamlab-scenario",
+        "roamlab-slow",
         "rustc-hash",
         "serde",
         "serde_json",
         "thiserror",
     },
+    # The definition of slow periods, for records and captures.
+    "roamlab-slow": set(),
     # The binding passes arrivals through a queue, which it reads as JSON.
     "roamlab-python": {
         "numpy",
@@ -110,7 +113,13 @@ ALLOWED: dict[str, set[str]] = {
     | {"serde", "serde_json", "thiserror"},
     # wasm-bindgen needs no own `unsafe`; with toml_edit a slider changes a field and keeps the rest of the
     # text.
-    "roamlab-wasm": {"roamlab-analysis", "roamlab-engine", "roamlab-scenario", "roamlab-world"}
+    "roamlab-wasm": {
+        "roamlab-analysis",
+        "roamlab-capture",
+        "roamlab-engine",
+        "roamlab-scenario",
+        "roamlab-world",
+    }
     | {"serde_json", "toml_edit", "wasm-bindgen"},
 }
 _FOR_TESTS = {"insta", "libm", "proptest", "serde_json", "toml", "flate2"} | {"num-rational", "s2n-quic-core"}

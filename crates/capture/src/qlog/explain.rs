@@ -44,7 +44,9 @@ pub fn told(connection: &Connection, name: &str, place: &str, usual_ns: f64, sta
         limits: None,
         aligned: None,
         notes: Vec::new(),
+        sentences: Vec::new(),
         stalls: Vec::new(),
+        slow: Vec::new(),
     };
     if is_sender {
         let lost: u64 = connection
@@ -69,7 +71,7 @@ pub fn told(connection: &Connection, name: &str, place: &str, usual_ns: f64, sta
         }
     }
     told.goodput_bps = told.bytes as f64 * 8.0 / told.length_s.max(1e-3);
-    told.stalls.sort_by(|one, other| other.length_s.total_cmp(&one.length_s));
+    told.finish();
     Some(told)
 }
 
@@ -131,7 +133,8 @@ impl View<'_> {
             match (&mut high, before) {
                 (Some(spike), _) if rtt > spike.before_ns + SPIKE_NS => spike.rtt_ns = spike.rtt_ns.max(rtt),
                 (None, Some(last)) if rtt > last + SPIKE_NS => {
-                    high = Some(Spike { time_s: self.seconds(*time), before_ns: last, rtt_ns: rtt });
+                    let time_s = self.seconds(*time);
+                    high = Some(Spike { time_s, before_ns: last, rtt_ns: rtt, sentence: String::new() });
                 }
                 (high, _) => found.extend(high.take()),
             }

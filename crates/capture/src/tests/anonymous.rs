@@ -80,6 +80,7 @@ fn an_anonymous_capture_tells_the_same_of_its_connections() {
             let mut answer = explain(capture, None);
             for told in &mut answer.flows {
                 (told.flow, told.receiver) = (String::new(), String::new());
+                told.sentences.remove(0);
             }
             answer
         };

@@ -1,7 +1,7 @@
 //! Stalls in captures that are made packet by packet, for what no run of the simulator shows.
 
 use super::build::{Sketch, pcap};
-use crate::{Answer, Kind, explain, read};
+use crate::{Answer, Explored, Kind, Row, explain, explore, read};
 
 const MSS: u32 = 1448;
 /// The round trip in µs; the capture is at the sender.
@@ -331,4 +331,112 @@ fn the_clocks_of_a_pair_are_aligned_and_a_silence_is_found_on_the_senders() {
         assert_eq!(kinds(&answer), [(Kind::PathLost, true)]);
         assert!((flow.stalls[0].length_s - 0.7).abs() < 0.1, "{:?}", flow.stalls);
     }
+}
+
+/// The values of a column.
+fn column<'e>(explored: &'e Explored, table: &str, name: &str) -> &'e [f64] {
+    let table = explored.tables.iter().find(|each| each.name == table).unwrap();
+    &table.columns.iter().find(|each| each.name == name).unwrap().values
+}
+
+#[test]
+fn every_packet_of_a_flow_is_drawn_once() {
+    let mut story = Story::new();
+    for _ in 0..6 {
+        story.send(10);
+    }
+    story.packets.sort_by_key(|(time, _)| *time);
+    let here = read(&pcap(101, &story.packets)[..]).unwrap();
+    let drawn = explore(&here, None);
+    assert_eq!(drawn.answer, explain(&here, None));
+    let packets = &here.flows[0].packets;
+    let data: Vec<Row> = packets.rows().filter(|row| row.length > 0).collect();
+    let kinds = column(&drawn, "packets", "kind");
+    assert_eq!(kinds.iter().filter(|kind| **kind == 0.0).count(), data.len());
+    let sent = kinds.iter().zip(column(&drawn, "packets", "number")).filter(|(kind, _)| **kind == 0.0);
+    let numbers: Vec<f64> = sent.map(|(_, number)| *number).collect();
+    assert_eq!(numbers, (0..data.len()).map(|number| number as f64).collect::<Vec<_>>());
+    let times = column(&drawn, "packets", "time_ns");
+    assert!(times.is_sorted());
+    let expected = data.iter().map(|row| (row.time_ns - here.start_ns) as f64);
+    let drawn_at = kinds.iter().zip(times).filter(|(kind, _)| **kind == 0.0).map(|(_, time)| *time);
+    assert!(drawn_at.eq(expected));
+    let most = column(&drawn, "flights", "outstanding").iter().copied().fold(0.0, f64::max);
+    assert_eq!(most, 10.0);
+    let trips = column(&drawn, "trips", "rtt_ns");
+    assert!(!trips.is_empty() && trips.iter().all(|rtt| *rtt >= (TRIP * 1000) as f64), "{trips:?}");
+    assert!(column(&drawn, "deliveries", "seq").is_empty());
+}
+
+#[test]
+fn a_pair_is_drawn_with_what_arrived_and_what_did_not() {
+    let mut story = Story::new();
+    for _ in 0..30 {
+        story.send(10);
+    }
+    let begin = story.now;
+    let first = story.next;
+    story.send(10);
+    let again = story.stamp(300_000);
+    for number in 0..10 {
+        story.add(
+            300_000 + u64::from(number),
+            Sketch::data(first + number * MSS, MSS as u16).stamped(again, story.echo),
+        );
+    }
+    story.now += 400_000;
+    for _ in 0..30 {
+        story.send(10);
+    }
+    story.packets.sort_by_key(|(time, _)| *time);
+    let here = read(&pcap(101, &story.packets)[..]).unwrap();
+    let there = read(&pcap(101, &at_receiver(&story.packets, begin..begin + 100_000))[..]).unwrap();
+    let drawn = explore(&here, Some(&there));
+    let sent = here.flows[0].packets.rows().filter(|row| row.length > 0).count();
+    let arrived = column(&drawn, "deliveries", "serial");
+    let lost = column(&drawn, "drops", "serial");
+    assert_eq!((arrived.len() + lost.len(), lost.len()), (sent, 10));
+    let each: std::collections::BTreeSet<u64> =
+        arrived.iter().chain(lost).map(|serial| *serial as u64).collect();
+    assert_eq!(each.len(), sent);
+    let delays = column(&drawn, "deliveries", "time_ns").iter().zip(column(&drawn, "deliveries", "sent_ns"));
+    for (came, sent) in delays {
+        assert!((came - sent - (TRIP * 500) as f64).abs() < 2e6, "{came} {sent}");
+    }
+    let mut alone = at_receiver(&story.packets, begin..begin + 100_000);
+    alone.retain(|(_, packet)| packet[15] == 1);
+    let alone = explore(&read(&pcap(101, &alone)[..]).unwrap(), None);
+    assert_eq!(alone.answer.flows[0].place, "receiver");
+    assert_eq!(column(&alone, "deliveries", "seq").len(), arrived.len());
+    assert!(column(&alone, "deliveries", "sent_ns").iter().all(|sent| *sent == -1.0));
+}
+
+#[test]
+fn a_slow_period_is_found_and_a_pause_of_the_application_is_none() {
+    let mut story = Story::new();
+    for _ in 0..60 {
+        story.send(10);
+    }
+    let begin = story.now as f64 / 1e6 - 1.0;
+    // A round trip with two segments each, as by a small window.
+    for _ in 0..60 {
+        story.send(2);
+    }
+    let end = story.now as f64 / 1e6 - 1.0;
+    for _ in 0..60 {
+        story.send(10);
+    }
+    let answer = story.told();
+    let [slow] = &answer.flows[0].slow[..] else { panic!("{:?}", answer.flows[0].slow) };
+    assert!((slow.start_s - begin).abs() < 0.1 && (slow.end_s - end).abs() < 0.1, "{slow:?}");
+    assert!(slow.rate_bps < slow.before_bps / 2.0 && slow.cause.is_none(), "{slow:?}");
+    let mut story = Story::new();
+    for _ in 0..60 {
+        story.send(10);
+    }
+    for _ in 0..20 {
+        story.send(2);
+        story.now += 150_000;
+    }
+    assert_eq!(story.told().flows[0].slow, []);
 }

@@ -40,6 +40,8 @@ pub enum Kind {
     AcksLost,
     /// The receiver's window was closed.
     ZeroWindow,
+    /// The receiver's window was full.
+    SmallWindow,
     /// The application had nothing to send.
     ApplicationIdle,
     /// A policer dropped what was above its rate.
@@ -65,6 +67,7 @@ impl Kind {
             Kind::LossBurst => "loss burst",
             Kind::AcksLost => "ACKs lost",
             Kind::ZeroWindow => "zero window",
+            Kind::SmallWindow => "small window",
             Kind::ApplicationIdle => "application idle",
             Kind::Policer => "policer",
             Kind::FlowControl => "flow control",

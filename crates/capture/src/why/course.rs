@@ -30,7 +30,7 @@ pub struct Limits {
 }
 
 /// A sudden rise of the round trip.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Spike {
     /// When, in s from the first packet of the capture.
     pub time_s: f64,
@@ -38,6 +38,8 @@ pub struct Spike {
     pub before_ns: i64,
     /// The largest one, in ns.
     pub rtt_ns: i64,
+    /// It in a sentence.
+    pub sentence: String,
 }
 
 impl Sender<'_> {
@@ -45,12 +47,17 @@ impl Sender<'_> {
     pub fn limits(&self) -> Limits {
         let times = &self.exchange.flow.packets.time_ns;
         let (Some(begin), Some(end)) = (times.first(), times.last()) else { return Limits::default() };
+        self.limits_between(*begin, *end)
+    }
+
+    /// The same between two times.
+    pub fn limits_between(&self, begin: i64, end: i64) -> Limits {
         let slice = self.exchange.base().max(LEAST_SLICE_NS).max((end - begin) / MOST_SLICES);
         let queued = self.least + (2 * MS).max(self.least * 3 / 20);
         let mut counts = [0_usize; 5];
         let mut open = None;
-        let (mut from, mut is_open) = (*begin, false);
-        while from < *end {
+        let (mut from, mut is_open) = (begin, self.is_open_at(begin));
+        while from < end {
             let to = from + slice;
             let samples = flights(&self.flights, from, to);
             let full =
@@ -100,15 +107,13 @@ impl Sender<'_> {
                 (Some(spike), _) if *rtt > spike.before_ns + SPIKE_NS => {
                     spike.rtt_ns = spike.rtt_ns.max(*rtt)
                 }
-                (Some(spike), _) => {
-                    found.push(*spike);
-                    high = None;
-                }
+                (Some(_), _) => found.extend(high.take()),
                 (None, Some(usual))
                     if recent.len() >= 5 && recent.back().is_some_and(|last| *rtt > last + SPIKE_NS) =>
                 {
                     let before_ns = recent.back().copied().unwrap_or(usual);
-                    high = Some(Spike { time_s: (time - start_ns) as f64 / 1e9, before_ns, rtt_ns: *rtt });
+                    let (time_s, rtt_ns) = ((time - start_ns) as f64 / 1e9, *rtt);
+                    high = Some(Spike { time_s, before_ns, rtt_ns, sentence: String::new() });
                     continue;
                 }
                 _ => {}

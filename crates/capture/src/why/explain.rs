@@ -7,6 +7,7 @@ use crate::why::exchange::{Exchange, Place};
 use crate::why::pair::Pair;
 use crate::why::receiver::{Arrival, Receiver};
 use crate::why::sender::{self, Sender, Silence};
+use crate::why::slow::Slow;
 use serde::Serialize;
 
 /// Spikes of the delay that are listed of a flow.
@@ -132,8 +133,12 @@ pub struct Told {
     pub aligned: Option<Aligned>,
     /// Limits of the answer.
     pub notes: Vec<String>,
+    /// The flow in sentences, without its spikes.
+    pub sentences: Vec<String>,
     /// Its stalls, longest first.
     pub stalls: Vec<Stall>,
+    /// Its slow periods, in order of time; none without the view of its sender.
+    pub slow: Vec<Slow>,
 }
 
 /// Why the flows of a capture stalled.
@@ -157,24 +162,31 @@ pub struct Answer {
 
 /// Why the flows of a capture stalled, or of two captures of the same flows.
 pub fn explain(first: &Capture, second: Option<&Capture>) -> Answer {
+    explained(first, second).0
+}
+
+/// The same with the place of each flow of the answer among those of the first capture.
+pub(crate) fn explained(first: &Capture, second: Option<&Capture>) -> (Answer, Vec<usize>) {
     let start_ns = first.start_ns;
     let mut notes = first.notes.clone();
-    let mut flows: Vec<Told> = match second {
-        None => first.flows.iter().filter_map(|flow| one(flow, start_ns)).collect(),
+    let numbered = first.flows.iter().enumerate();
+    let mut flows: Vec<(Told, usize)> = match second {
+        None => numbered.filter_map(|(at, flow)| Some((one(flow, start_ns)?, at))).collect(),
         Some(second) => {
             notes.extend(second.notes.iter().map(|note| format!("in the second file, {note}")));
-            let pairs = first.flows.iter().filter_map(|flow| Some((flow, partner(flow, second)?)));
-            pairs.filter_map(|(one, other)| both(one, other, start_ns)).collect()
+            let pairs = numbered.filter_map(|(at, flow)| Some((at, flow, partner(flow, second)?)));
+            pairs.filter_map(|(at, one, other)| Some((both(one, other, start_ns)?, at))).collect()
         }
     };
     let longest = |told: &Told| told.stalls.first().map_or(0, |stall| (stall.length_s * 1e9) as i64);
-    flows.sort_by_key(|told| std::cmp::Reverse((longest(told), told.bytes)));
+    flows.sort_by_key(|(told, _)| std::cmp::Reverse((longest(told), told.bytes)));
+    let (flows, places) = flows.into_iter().unzip();
     let packets = first.packets + second.map_or(0, |second| second.packets);
     let count = |only_quic: bool| {
         first.datagrams.iter().filter(|all| all.is_quic || !only_quic).map(|all| all.packets).sum()
     };
     let (udp_packets, quic_packets) = (count(false), count(true));
-    Answer {
+    let answer = Answer {
         udp_packets,
         quic_packets,
         packets,
@@ -182,11 +194,12 @@ pub fn explain(first: &Capture, second: Option<&Capture>) -> Answer {
         start_ns,
         notes,
         flows,
-    }
+    };
+    (answer, places)
 }
 
 /// The same connection in another capture: by its ends, or, behind a translation of addresses, by its first numbers.
-fn partner<'c>(flow: &Flow, other: &'c Capture) -> Option<&'c Flow> {
+pub(crate) fn partner<'c>(flow: &Flow, other: &'c Capture) -> Option<&'c Flow> {
     let same_ends =
         |each: &&Flow| each.ends == flow.ends || each.ends[0] == flow.ends[1] && each.ends[1] == flow.ends[0];
     let numbers = |flow: &Flow| flow.opened.map(|opened| opened.map(|opened| opened.isn));
@@ -222,7 +235,7 @@ fn one(flow: &Flow, start_ns: i64) -> Option<Told> {
             .map(|silence| stall(&told, start_ns, *silence, causes(silence), Some(&sender)))
             .collect();
     }
-    longest_first(&mut told);
+    told.finish();
     Some(told)
 }
 
@@ -240,6 +253,7 @@ fn both(one: &Flow, other: &Flow, start_ns: i64) -> Option<Told> {
     let reordered = receiver.reordered();
     let Some(pair) = Pair::new(&sender, &receiver) else {
         told.notes.push("the two captures share no packets of this flow".into());
+        told.finish();
         return Some(told);
     };
     told.place = "both ends";
@@ -254,12 +268,8 @@ fn both(one: &Flow, other: &Flow, start_ns: i64) -> Option<Told> {
     let found = pair.stalls().into_iter();
     told.stalls =
         found.map(|(silence, causes)| stall(&told, start_ns, silence, causes, Some(&sender))).collect();
-    longest_first(&mut told);
+    told.finish();
     Some(told)
-}
-
-fn longest_first(told: &mut Told) {
-    told.stalls.sort_by(|one, other| other.length_s.total_cmp(&one.length_s));
 }
 
 fn end(flow: &Flow, at: usize) -> String {
@@ -319,7 +329,9 @@ fn described(exchange: &Exchange<'_>, start_ns: i64) -> Told {
         limits: None,
         aligned: None,
         notes,
+        sentences: Vec::new(),
         stalls: Vec::new(),
+        slow: Vec::new(),
     }
 }
 
@@ -361,6 +373,7 @@ fn sent(told: &mut Told, sender: &Sender<'_>, start_ns: i64) {
     told.reordered = sender.sendings.reordered;
     told.spikes = sender.spikes(MOST_SPIKES, start_ns);
     told.limits = Some(sender.limits());
+    told.slow = sender.slow_periods(start_ns);
     told.policed_bps = sender.policed_bps();
     if sender.sendings.unseen as f64 > MOST_UNSEEN * told.bytes as f64 {
         let unseen = sender.sendings.unseen;

@@ -58,6 +58,19 @@ class Engine {
     };
   }
 
+  /** The content of one capture, of two of the same flows, or of a qlog. Throws what cannot be read. */
+  capture(names, contents) {
+    const [first, second] = contents.map((content) => new Uint8Array(content));
+    const isLog = /\.s?qlog(\.gz|\.zst)?$/i.test(names[0]);
+    const made = isLog ? wasm_bindgen.Captured.qlog(first) : new wasm_bindgen.Captured(first, second);
+    return {
+      facts: JSON.parse(made.facts()),
+      answer: JSON.parse(made.answer()),
+      tables: made.names().map((name, table) => [name, this.table(made, table)]),
+      free: () => made.free(),
+    };
+  }
+
   /** A table as `Table` takes it. Its columns become arrays when they are first asked for: until then memory may grow. */
   table(made, table) {
     const columns = {};
@@ -66,7 +79,8 @@ class Engine {
       const [kind, place] = [made.kind(table, column), made.place(table, column)];
       rows = made.rows(table, column);
       columns[name] = new Column(this.memory, kind, place, rows);
-      if (kind === "words") columns[name].names = made.words(table, column);
+      const words = made.words(table, column);
+      if (kind === "words" || words.length) columns[name].names = words;
     });
     return { rows, columns };
   }

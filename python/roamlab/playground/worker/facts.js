@@ -204,3 +204,12 @@ function neighbours(network) {
   }
   return near;
 }
+
+/** Facts and tables of a capture in the form of those of a run, whose other tables are empty. `explored`: the tables and columns
+ * of the explorer. */
+function capturedRun(facts, tables, explored, title) {
+  const empty = (columns) => ({ rows: 0, columns: Object.fromEntries(columns.map((name) => [name, { values: [], names: [] }])) });
+  const others = Object.entries(explored).map(([name, columns]) => [name, empty(columns)]);
+  const none = { windows: {}, queues: [], shown_queues: [], hosts: [], nodes: [] };
+  return { ...none, ...facts, name: "capture", title, tables: { ...Object.fromEntries(others), ...tables } };
+}

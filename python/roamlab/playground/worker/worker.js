@@ -31,6 +31,18 @@ const HANDLERS = {
     checked.free();
     return { facts, tables, echo, warnings, cut, ms: performance.now() - begin };
   },
+  /** A capture, or two of the same flows: why they stalled, and what the explorer draws. */
+  capture: ({ names, contents }) => {
+    const begin = performance.now();
+    const made = engine.capture(names, contents);
+    const { explored } = shared();
+    const tables = Object.fromEntries(made.tables.map(([name, table]) => [name, drawn(table)]));
+    const run = capturedRun(made.facts, tables, explored, names.join(" and "));
+    const flows = made.answer.flows.slice(0, MOST_LISTED).map(({ sentences, spikes }) => [...sentences, ...spikes.map((each) => each.sentence)]);
+    made.free();
+    const { notes, udp_packets: udp } = made.answer;
+    return { run, tables, flows, notes: [...notes, ...made.facts.notes], udp, ms: performance.now() - begin };
+  },
   film: (asked) => {
     const checked = engine.check(asked.text, asked.name, asked.files);
     checked.recordPackets(true);
@@ -114,6 +126,12 @@ function packed(record, explored) {
       return [name, { rows: table.rows, columns: Object.fromEntries(columns.map(column)) }];
     }),
   );
+}
+
+/** A table of a capture with its columns as separate arrays. */
+function drawn({ rows, columns }) {
+  const own = ([name, column]) => [name, { values: column.view.slice(), names: column.names }];
+  return { rows, columns: Object.fromEntries(Object.entries(columns).map(own)) };
 }
 
 /** A view of the engine's memory becomes a separate array. */
