@@ -81,6 +81,8 @@ ALLOWED: dict[str, set[str]] = {
         "roamlab-world",
     }
     | {"rustix", "thiserror", "vm-memory"},
+    # The definition of slow periods, for records and captures.
+    "roamlab-slow": set(),
     # Answers leave as JSON, for both bindings.
     # Captures are other programs': no crate of the simulator is in it, and of the analyses only that of rates.
     # ipcrypt-rs is the cipher of anonymous captures.
@@ -97,8 +99,6 @@ ALLOWED: dict[str, set[str]] = {
         "serde_json",
         "thiserror",
     },
-    # The definition of slow periods, for records and captures.
-    "roamlab-slow": set(),
     # The binding passes arrivals through a queue, which it reads as JSON.
     "roamlab-python": {
         "numpy",

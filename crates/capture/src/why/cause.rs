@@ -122,3 +122,33 @@ pub fn median(mut values: Vec<i64>) -> Option<i64> {
     let middle = values.len() / 2;
     (!values.is_empty()).then(|| *values.select_nth_unstable(middle).1)
 }
+
+/// A rate with its unit.
+pub fn rate(bps: f64) -> String {
+    scaled(bps, "bit/s", &[(1e6, "Mbit/s"), (1e3, "kbit/s")])
+}
+
+/// A number with three digits in the first unit that it reaches.
+pub fn scaled(value: f64, unit: &str, larger: &[(f64, &str)]) -> String {
+    let (size, unit) = larger.iter().copied().find(|(size, _)| value >= *size).unwrap_or((1.0, unit));
+    let value = value / size;
+    let digits = [99.95, 9.995].iter().filter(|limit| value < **limit).count();
+    let text = format!("{value:.digits$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{rate, scaled};
+
+    #[test]
+    fn numbers_have_three_digits() {
+        assert_eq!(rate(1_770_434.0), "1.77 Mbit/s");
+        assert_eq!(rate(12_000_000.0), "12 Mbit/s");
+        assert_eq!(rate(1_234_567_890.0), "1235 Mbit/s");
+        assert_eq!(rate(999.0), "999 bit/s");
+        assert_eq!(scaled(0.0, "B", &[]), "0 B");
+        assert_eq!(scaled(30_720.0, "B", &[(1e3, "kB")]), "30.7 kB");
+    }
+}

@@ -1,10 +1,9 @@
 //! Slow periods of a flow in a capture: it gets less than half of its earlier rate (docs/metrics.md).
 
-use crate::why::cause::{Cause, Kind, Sure, counted, lasting};
+use crate::why::cause::{Cause, Kind, Sure, counted, lasting, rate};
 use crate::why::exchange::FLOOR_NS;
 use crate::why::sender::{self, Sender};
 use crate::why::sendings::NEVER;
-use crate::why::sentences::rate;
 use crate::why::silence::quartile;
 use roamlab_slow::{Course, LEAST_PKTS, Period, periods};
 use serde::Serialize;
