@@ -216,7 +216,7 @@ def _described(flow: dict[str, Any]) -> list[str]:
 
 
 def _slow(flow: dict[str, Any]) -> list[str]:
-    return [f"slow period: {each['sentence']}" for each in flow["slow"]]
+    return [f"slow period: {each['sentence']}" for each in flow["slow"] if not each["has_stall"]]
 
 
 def _near(spike: dict[str, Any]) -> str:

@@ -144,7 +144,7 @@ fn ns(seconds: f64) -> i64 {
     (seconds * 1e9).round() as i64
 }
 
-/// The stalls, numbered as in the answer, and then the slow periods.
+/// The stalls, numbered as in the answer, and then the slow periods without one.
 fn stops(flows: &[Told], known: &FxHashSet<&String>) -> Vec<Stop> {
     let stalls = flows.iter().flat_map(|told| told.stalls.iter().map(move |stall| (told, stall))).enumerate();
     let stall = |(at, (told, stall)): (usize, (&Told, &Stall))| Stop {
@@ -158,7 +158,10 @@ fn stops(flows: &[Told], known: &FxHashSet<&String>) -> Vec<Stop> {
         suspect: stall.causes.first().map_or("", |cause| cause.kind.name()),
         sentences: stall.sentences.clone(),
     };
-    let slow = flows.iter().flat_map(|told| told.slow.iter().map(move |slow| (told, slow))).enumerate();
+    let slow = flows
+        .iter()
+        .flat_map(|told| told.slow.iter().filter(|slow| !slow.has_stall).map(move |slow| (told, slow)))
+        .enumerate();
     let period = |(at, (told, slow)): (usize, (&Told, &Slow))| Stop {
         number: at + 1,
         word: "slow period",

@@ -15,6 +15,14 @@ impl Told {
         for spike in &mut self.spikes {
             spike.sentence = spike.words();
         }
+        for slow in &mut self.slow {
+            for stall in &mut self.stalls {
+                if slow.start_s < stall.end_s && stall.start_s < slow.end_s {
+                    slow.has_stall = true;
+                    stall.sentences.push(format!("it is part of a slow period: {}", slow.sentence));
+                }
+            }
+        }
     }
 
     /// The flow, and what is known of all of it, without its spikes.

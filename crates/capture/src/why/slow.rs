@@ -28,6 +28,8 @@ pub struct Slow {
     pub cut_off: bool,
     /// The cause; `None`: the sender's own window or pacing, without a loss.
     pub cause: Option<Cause>,
+    /// A stall of the flow is in it, and tells it.
+    pub has_stall: bool,
     /// It in a sentence.
     pub sentence: String,
 }
@@ -65,7 +67,16 @@ impl Sender<'_> {
             seconds(start),
             seconds(end)
         );
-        Slow { start_s: seconds(start), end_s: seconds(end), before_bps, rate_bps, cut_off, cause, sentence }
+        Slow {
+            start_s: seconds(start),
+            end_s: seconds(end),
+            before_bps,
+            rate_bps,
+            cut_off,
+            cause,
+            has_stall: false,
+            sentence,
+        }
     }
 
     /// The limit of most of a period, or the losses before and in it. `times`: of the reports.
