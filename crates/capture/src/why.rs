@@ -2,14 +2,14 @@
 
 pub mod cause;
 mod course;
-mod exchange;
-mod explain;
-mod pair;
+pub(crate) mod exchange;
+pub(crate) mod explain;
+pub(crate) mod pair;
 mod policer;
-mod receiver;
-mod sender;
-mod sendings;
-mod silence;
+pub(crate) mod receiver;
+pub(crate) mod sender;
+pub(crate) mod sendings;
+pub(crate) mod silence;
 
 pub use cause::{Cause, Kind, Sure};
 pub use course::{Limits, Spike};

@@ -4,7 +4,8 @@ use crate::errors::capture_error;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use roamlab_capture::{
-    Addresses, Answer, Capture, Read as Found, Unwritten, anonymise, explain, explain_qlog, read,
+    Addresses, Answer, Capture, Read as Found, Unwritten, anonymise, explain, explain_qlog,
+    explain_with_path, read,
 };
 use std::fs::File;
 use std::io::{BufWriter, Error, Read};
@@ -53,10 +54,16 @@ fn qlog(input: Reported<'_>) -> Found<Answer> {
 }
 
 /// Why the TCP flows in a capture stalled, or in two captures of the same flows, as JSON. `tell(bytes)` is called now and
-/// then. A file that cannot be read raises `CaptureError`.
+/// then. With `path_of` it has the path of the flow with most data among those whose ends have this text. A file that cannot
+/// be read raises `CaptureError`.
 #[pyfunction]
-#[pyo3(signature = (paths, tell=None))]
-pub fn explain_captures(py: Python<'_>, paths: Vec<PathBuf>, tell: Option<Py<PyAny>>) -> PyResult<String> {
+#[pyo3(signature = (paths, tell=None, path_of=None))]
+pub fn explain_captures(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    tell: Option<Py<PyAny>>,
+    path_of: Option<String>,
+) -> PyResult<String> {
     let (first, second) = match paths.as_slice() {
         [first] => (first, None),
         [first, second] => (first, Some(second)),
@@ -66,8 +73,11 @@ pub fn explain_captures(py: Python<'_>, paths: Vec<PathBuf>, tell: Option<Py<PyA
         let mut done = 0;
         let first = opened(0, first, &mut done, tell.as_ref(), capture)?;
         let second = second.map(|path| opened(1, path, &mut done, tell.as_ref(), capture)).transpose()?;
-        let answer = explain(&first, second.as_ref());
-        serde_json::to_string(&answer).map_err(|error| PyValueError::new_err(error.to_string()))
+        let text = match path_of {
+            None => serde_json::to_string(&explain(&first, second.as_ref())),
+            Some(wanted) => serde_json::to_string(&explain_with_path(&first, second.as_ref(), &wanted)),
+        };
+        text.map_err(|error| PyValueError::new_err(error.to_string()))
     })
 }
 

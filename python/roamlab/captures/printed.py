@@ -104,7 +104,7 @@ def answer(paths: Sequence[Path], flow: str | None, stall: int | None, moved: Pa
             expected="one capture, or two of the same flows at both ends",
             remedy="explain them one after the other; `mergecap` joins parts of one capture",
         )
-    qlogs = [path for path in paths if path.is_file() and _is_qlog(path)]
+    qlogs = [path for path in paths if path.is_file() and is_qlog(path)]
     if qlogs and len(paths) == 2:
         raise BadInput(
             " and ".join(shown(path) for path in paths),
@@ -113,14 +113,14 @@ def answer(paths: Sequence[Path], flow: str | None, stall: int | None, moved: Pa
             remedy="name the qlog of the end that sends the data",
         )
     found = explain_qlog(paths[0]) if qlogs else explain(paths)
-    _check_flows(paths, found, is_qlog=bool(qlogs))
+    check_flows(paths, found, of_qlog=bool(qlogs))
     if moved is None:
-        return Flows(_chosen(found, flow, stall))
+        return Flows(chosen(found, flow, stall))
     near = moves.tie(found.flows, moves.read(moved, found.start_ns, found.length_s))
-    return Flows(_chosen(found, flow, stall), near)
+    return Flows(chosen(found, flow, stall), near)
 
 
-def _is_qlog(path: Path) -> bool:
+def is_qlog(path: Path) -> bool:
     """By its name, or by its first bytes."""
     if unpacked_name(path).endswith((".qlog", ".sqlog")):
         return True
@@ -129,7 +129,7 @@ def _is_qlog(path: Path) -> bool:
     return any(word in head for word in _QLOG)
 
 
-def _check_flows(paths: Sequence[Path], found: Answer, *, is_qlog: bool) -> None:
+def check_flows(paths: Sequence[Path], found: Answer, *, of_qlog: bool) -> None:
     """Refuse captures without a flow that can be explained."""
     if found.flows:
         return
@@ -148,7 +148,7 @@ def _check_flows(paths: Sequence[Path], found: Answer, *, is_qlog: bool) -> None
             expected="captures of the same flows at both ends",
             remedy="explain each of them alone",
         )
-    if is_qlog:
+    if of_qlog:
         raise BadInput(
             where,
             "it has no connection with packets",
@@ -163,7 +163,7 @@ def _check_flows(paths: Sequence[Path], found: Answer, *, is_qlog: bool) -> None
     )
 
 
-def _chosen(found: Answer, flow: str | None, stall: int | None) -> Answer:
+def chosen(found: Answer, flow: str | None, stall: int | None) -> Answer:
     """The flows whose ends have this text, and of their stalls the one with this number."""
     flows = found.flows
     if flow is not None:

@@ -186,7 +186,7 @@ pub fn explain(first: &Capture, second: Option<&Capture>) -> Answer {
 }
 
 /// The same connection in another capture: by its ends, or, behind a translation of addresses, by its first numbers.
-fn partner<'c>(flow: &Flow, other: &'c Capture) -> Option<&'c Flow> {
+pub(crate) fn partner<'c>(flow: &Flow, other: &'c Capture) -> Option<&'c Flow> {
     let same_ends =
         |each: &&Flow| each.ends == flow.ends || each.ends[0] == flow.ends[1] && each.ends[1] == flow.ends[0];
     let numbers = |flow: &Flow| flow.opened.map(|opened| opened.map(|opened| opened.isn));
@@ -262,7 +262,7 @@ fn longest_first(told: &mut Told) {
     told.stalls.sort_by(|one, other| other.length_s.total_cmp(&one.length_s));
 }
 
-fn end(flow: &Flow, at: usize) -> String {
+pub(crate) fn end(flow: &Flow, at: usize) -> String {
     let end = flow.ends[at];
     if end.address.is_ipv6() {
         format!("[{}]:{}", end.address, end.port)

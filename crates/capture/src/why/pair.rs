@@ -43,10 +43,13 @@ impl Clocks {
 
 /// A packet with data, and when it arrived by the sender's clock; [`NEVER`]: it did not.
 #[derive(Clone, Copy, Debug)]
-struct Fate {
-    sent_ns: i64,
-    came_ns: i64,
-    range: (u64, u64),
+pub struct Fate {
+    /// When it was sent.
+    pub sent_ns: i64,
+    /// When it arrived.
+    pub came_ns: i64,
+    /// The number of its first byte, and the one behind the last.
+    pub range: (u64, u64),
 }
 
 /// Both captures of a connection.
@@ -57,13 +60,14 @@ pub struct Pair<'a> {
     receiver: &'a Receiver<'a>,
     /// Their clocks.
     pub clocks: Clocks,
-    fates: Vec<Fate>,
+    /// Every packet with data, in order of sending.
+    pub fates: Vec<Fate>,
     /// The first arrival of each piece of the sender's data.
     arrived: Vec<i64>,
     /// When acknowledgements were sent that did not arrive.
     acks_lost: Vec<i64>,
     /// The least delay from sender to receiver.
-    least: i64,
+    pub least: i64,
 }
 
 /// Pairs of packets, each of the first list with one of the second, and those of the first without.

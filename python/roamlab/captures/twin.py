@@ -1,0 +1,322 @@
+"""A scenario that behaves like the path of a captured flow, and the ranges of what the capture cannot tell.
+
+The network is one link with the delays and one cell with rate and queue. A silence of the path is a time in which the
+receiver is in no cell: with a buffer at the base station packets wait for it, without one they are lost.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from roamlab.scenarios.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roamlab.captures.path import FlowPath
+
+START_S = 0.5
+"""When the flow starts: the receiver is registered by then."""
+AMPLE = 10_000
+"""Packets of a queue or a buffer that never overflows."""
+MOST_NAMED = 30
+"""So many losses are lost again by their numbers; of more the share is."""
+UNKNOWN_TIMES = 4.0
+"""ASSUMPTION: a rate or a queue of which a lower bound alone is known is at most so many times as large."""
+HANDSHAKE = 2
+"""Packets of the sender before its data."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One twin. Times are in s from the first sending of data."""
+
+    base_s: float
+    """The round trip without queues and transmissions."""
+    rate_bps: float
+    queue: int
+    """Room of the cell's queue, in packets."""
+    gaps: tuple[tuple[float, float], ...]
+    """Begin and end of the times in which nothing passes."""
+    held: bool
+    """Packets wait in gaps; otherwise they are lost."""
+    buffer: int
+    """Room for them, in packets."""
+    variant: str
+    profile: str
+    length_s: float
+    """How long data are counted."""
+    segment: int
+    drops: tuple[int, ...] = ()
+    """Numbers of packets that are lost, among all of the flow."""
+    loss: float = 0.0
+    """The share of packets that are lost at random."""
+    window: int | None = None
+    first_window: int | None = None
+    size: int | None = None
+    """Bytes of the file; None: it never ends."""
+    bursts: tuple[int, float] | None = None
+    """Bytes of the application's bursts, and the time from one to the next."""
+    min_rto: str | None = None
+    discipline: str = "droptail"
+    split: float = 0.5
+    """The share of the round trip on the way to the receiver."""
+
+    def moved(self, by_s: float) -> Setting:
+        """The same with its gaps earlier or later."""
+        return replace(self, gaps=_apart(tuple((start + by_s, end + by_s) for start, end in self.gaps)))
+
+    def with_end(self, at: int, end_s: float) -> Setting:
+        """The same with another end of one gap."""
+        gaps = list(self.gaps)
+        gaps[at] = (gaps[at][0], max(end_s, gaps[at][0] + 0.001))
+        return replace(self, gaps=_apart(tuple(gaps)))
+
+    def scenario(self, notes: dict[str, str] | None = None, name: str = "twin") -> Scenario:
+        """It as a scenario; `notes`: comments behind its fields, by their names."""
+        return Scenario(_text(self, notes or {}), f"{name}.toml")
+
+
+def _apart(gaps: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+    """Gaps in order that do not meet."""
+    made: list[tuple[float, float]] = []
+    for start, end in sorted(gaps):
+        earliest = made[-1][1] + 0.001 if made else 0.0
+        begin = max(start, earliest)
+        made.append((begin, max(end, begin + 0.001)))
+    return tuple(made)
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """What a capture does not tell exactly."""
+
+    name: str
+    """In words, for example "end of the gap at 2.92 s"."""
+    low: float
+    high: float
+    unit: str
+    change: Callable[[Setting, float], Setting]
+    """A setting with another value."""
+    is_open: bool = False
+    """The upper end is assumed."""
+
+    @property
+    def is_wide(self) -> bool:
+        """The ends differ by so much that answers may depend on it."""
+        return self.high - self.low > (0.02 if self.unit == "s" else 0.1 * abs(self.low))
+
+    def words(self) -> str:
+        """Name and range."""
+        said = f"{self.name}: {_figure(self.low)} to {_figure(self.high)} {self.unit}"
+        return f"{said} (the upper end is assumed)" if self.is_open else said
+
+
+def _figure(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 100 and value != round(value) else f"{value:.4g}"
+
+
+def first(path: FlowPath) -> Setting:
+    """The most likely setting before anything was run."""
+    queue = _full(path) if path.full else _room(path)[0] * 2
+    named = len(path.lost) <= MOST_NAMED
+    return Setting(
+        base_s=path.base_s,
+        rate_bps=path.bps,
+        queue=queue,
+        gaps=_apart(tuple((sum(gap.start_s) / 2, sum(gap.end_s) / 2) for gap in path.gaps)),
+        held=bool(path.gaps) and _is_held(path),
+        buffer=AMPLE,
+        variant="cubic",
+        profile="linux-6",
+        length_s=path.end_s,
+        segment=path.segment,
+        drops=tuple(HANDSHAKE + number for number in path.lost) if named else (),
+        loss=0.0 if named else len(path.lost) / path.packets,
+        window=path.window,
+        first_window=path.first_window if path.first_window < 10 and not path.bursts else None,
+        size=path.bytes if path.is_closed else None,
+        bursts=(path.bursts["bytes"], path.bursts["period_s"]) if path.bursts else None,
+    )
+
+
+def _is_held(path: FlowPath) -> bool:
+    """Packets waited in most of the silent time."""
+    of = {True: 0.0, False: 0.0}
+    for gap in path.gaps:
+        of[gap.is_held] += gap.end_s[0] - gap.start_s[1]
+    return of[True] > of[False]
+
+
+def _full(path: FlowPath) -> int:
+    """Packets that the queue has room for, by the wait in front of a loss: one more is in transmission."""
+    return max(2, math.ceil(path.wait_s / path.packet_s) - 1)
+
+
+def _room(path: FlowPath) -> tuple[int, int]:
+    """Packets that the queue has room for, if it was never seen full: bounds."""
+    seen = max(10, math.ceil(path.wait_s / path.packet_s))
+    product = path.base_s / path.packet_s
+    return seen, math.ceil(max(UNKNOWN_TIMES * seen, 2 * product))
+
+
+def unknowns(path: FlowPath, rate_at_most: float | None = None) -> list[Unknown]:
+    """What the capture does not tell exactly, each as a range. `rate_at_most`: a bound that the user knows, in bit/s."""
+    made = [_rate(path, rate_at_most), _queue(path)]
+    for at, gap in enumerate(path.gaps):
+        made.append(
+            Unknown(
+                f"end of the gap at {gap.start_s[0] + path.start_s:.2f} s",
+                gap.end_s[0],
+                gap.end_s[1],
+                "s",
+                lambda setting, value, at=at: setting.with_end(at, value),
+            )
+        )
+    if path.gaps:
+        made.append(
+            Unknown(
+                "phase of the gaps within a round trip",
+                -path.base_s / 2,
+                path.base_s / 2,
+                "s",
+                Setting.moved,
+            )
+        )
+    made.append(
+        Unknown(
+            "part of the round trip on the way to the receiver",
+            0.1,
+            0.9,
+            "of 1",
+            lambda setting, value: replace(setting, split=value),
+        )
+    )
+    return made
+
+
+def _rate(path: FlowPath, at_most: float | None) -> Unknown:
+    def changed(setting: Setting, value: float) -> Setting:
+        # The wait for a full queue is known, so its room follows the rate.
+        queue = max(2, round(setting.queue * value * 1e6 / setting.rate_bps)) if path.full else setting.queue
+        return replace(setting, rate_bps=value * 1e6, queue=queue)
+
+    low, high = path.at_least_bps, UNKNOWN_TIMES * path.at_least_bps
+    if path.is_filled:
+        low, high = path.rates[0]["low_bps"], path.rates[0]["high_bps"]
+    elif path.rates:
+        low, high = min(low, path.bps), max(path.bps * 1.05, path.at_least_bps)
+    elif at_most is not None:
+        high = max(low, at_most)
+    return Unknown("rate", low / 1e6, high / 1e6, "Mbit/s", changed, is_open=not path.rates and at_most is None)
+
+
+def _queue(path: FlowPath) -> Unknown:
+    def changed(setting: Setting, value: float) -> Setting:
+        return replace(setting, queue=max(2, round(value)))
+
+    if path.full:
+        room = _full(path)
+        return Unknown("room of the queue", max(2, room - 1), room + 1, "pkt", changed)
+    low, high = _room(path)
+    return Unknown("room of the queue", low, high, "pkt", changed, is_open=True)
+
+
+def _time(seconds: float) -> str:
+    return f"{round(seconds * 1e6)} us"
+
+
+def _text(setting: Setting, notes: dict[str, str]) -> str:
+    """The scenario as TOML."""
+    ahead = setting.base_s * setting.split
+    origin = START_S + setting.base_s
+    gaps = [(origin + start, origin + end) for start, end in setting.gaps]
+    visits, entered = [], 0.0
+    for start, end in gaps:
+        visits.append(f'{{ cell = "cell", at = "{_time(entered)}", until = "{_time(start)}" }}')
+        entered = end
+    visits.append(f'{{ cell = "cell", at = "{_time(entered)}" }}')
+    buffer = '{ at = "none" }'
+    if setting.held:
+        buffer = (
+            f'{{ at = "base-station", limit = "{setting.buffer} pkt", hold = "10 min", '
+            "mark_forwarded = false, detour = false }"
+        )
+    # A file is given the time to end.
+    length = setting.length_s if setting.size is None else 1.5 * setting.length_s + 5.0
+
+    def note(field: str) -> str:
+        return f"  # {notes[field]}" if field in notes else ""
+
+    losses = ""
+    if setting.drops:
+        losses += f'\ndrops = [{{ flow = "flow", packets = {list(setting.drops)} }}]{note("losses")}'
+    if setting.loss:
+        losses += f"\nloss = {setting.loss:.6f}{note('losses')}\nreverse_loss = 0"
+    wide = f"{max(10 * round(setting.rate_bps), 1_000_000_000)} bit/s"
+    return f'''[run]
+duration = "{_time(origin + length)}"{note("length")}
+profile = "{setting.profile}"{note("sender")}
+
+[network]
+queue = {{ kind = "droptail", limit = "{AMPLE} pkt" }}
+
+[[links]]
+between = ["sender", "access"]
+rate = "{wide}"
+delay = "{_time(ahead)}"{note("delay")}
+reverse_delay = "{_time(setting.base_s - ahead)}"{losses}
+
+[cells.cell]
+router = "access"
+rate = "{round(setting.rate_bps)} bit/s"{note("rate")}
+delay = "1 us"
+queue = {{ kind = "{setting.discipline}", limit = "{setting.queue} pkt" }}{note("queue")}
+backhaul = {{ rate = "{wide}", delay = "1 us" }}
+
+[mobility]
+kind = "mobile-ip"
+local_handoff = false
+route_optimisation = false
+buffer = {buffer}{note("buffer")}
+
+[[hosts]]
+name = "receiver"
+home = "access"{note("gaps")}
+visits = [
+    {f",{chr(10)}    ".join(visits)},
+]
+
+[[flows]]
+name = "flow"
+path = ["sender", "receiver"]
+transport = {_transport(setting)}{note("transport")}
+app = {_app(setting)}{note("app")}
+
+[record]
+deliveries = true
+'''
+
+
+def _transport(setting: Setting) -> str:
+    words = f'kind = "tcp", variant = "{setting.variant}", segment = "{setting.segment} B"'
+    if setting.window is not None:
+        words += f', window = "{setting.window} pkt"'
+    if setting.first_window is not None:
+        words += f', initial_window = "{setting.first_window} pkt"'
+    if setting.min_rto is not None:
+        words += f', min_rto = "{setting.min_rto}"'
+    return f"{{ {words} }}"
+
+
+def _app(setting: Setting) -> str:
+    start = f'start = "{_time(START_S)}"'
+    if setting.bursts is not None:
+        size, period = setting.bursts
+        packet = min(size, 65_535)
+        rate = round(packet * 8 * size / packet / period)
+        return f'{{ kind = "cbr", rate = "{rate} bit/s", packet = "{packet} B", {start} }}'
+    size_word = f', size = "{setting.size} B"' if setting.size is not None else ""
+    return f'{{ kind = "ftp", {start}{size_word} }}'
