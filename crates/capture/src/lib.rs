@@ -26,7 +26,7 @@ pub use fault::{Fault, Read};
 pub use flows::{Capture, Datagrams, Flow, Opened, read};
 pub use network::End;
 pub use packets::{Blocks, Packets, Row, Way};
-pub use path::{Bursts, Course, Gap, Kept, Path, Rate, WithPath, explain_with_path};
+pub use path::{Bursts, Course, Gap, Kept, Longer, Path, Rate, WithPath, explain_with_path};
 pub use qlog::explain_qlog;
 pub use why::{
     Aligned, Answer, Cause, Kind, Limits, Resends, Spike, Stall, Sure, Timeout, Told, Trips, explain,

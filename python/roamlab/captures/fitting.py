@@ -12,7 +12,7 @@ from roamlab.captures import likeness, twin
 from roamlab.captures.likeness import Nearness, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from roamlab.captures.path import FlowPath
     from roamlab.captures.twin import Setting, Unknown
@@ -31,6 +31,10 @@ STEPS = 7
 """Values of a range that are tried."""
 MOST_GAPS = 6
 """Gaps whose ends are searched for, the longest first."""
+LEAST_SPAN_S = 0.002
+"""The end of a gap that is known so well is not searched for."""
+LEAST_BEFORE_S = 1.0
+"""A shorter time before the first gap does not tell senders apart."""
 DRAWS = 12
 """Twins that give the interval of an answer."""
 
@@ -82,36 +86,67 @@ def make(settings: Iterable[Setting], path: FlowPath) -> list[Made]:
 def fit(path: FlowPath, rate_at_most: float | None = None, draws: int = DRAWS) -> Twin:
     """The nearest twin of a path: senders first, then what is known as a range, one after the other."""
     start = twin.first(path)
-    unknowns = twin.unknowns(path, rate_at_most)
-    ends = _ends(path)
-    trials = [
-        _with_ends(start, ends, share, path) for share in ((0.1, 0.35, 0.65, 0.95) if ends else (0.5,))
+    leading = _of_each_sender(make(_trials(start, path, twin.unknowns(path, "cell", rate_at_most)), path))
+    refined = [
+        _refined(each, path, twin.unknowns(path, each.setting.place, rate_at_most)) for each in leading[:2]
     ]
-    made = make(
-        (
-            replace(trial, variant=variant, profile=profile)
-            for variant, profile in SENDERS
-            for trial in trials
-        ),
-        path,
-    )
-    leading = _of_each_sender(made)[:2]
-    refined = [_refined(each, path, unknowns, ends) for each in leading]
-    senders = sorted(
-        [*refined, *_of_each_sender(made)[2:]], key=lambda each: each.nearness.score
-    )
-    return Twin(path, senders[0], senders, unknowns, draw(senders[0].setting, unknowns, path, draws))
+    senders = sorted([*refined, *leading[2:]], key=lambda each: each.nearness.score)
+    best = senders[0]
+    unknowns = twin.unknowns(path, best.setting.place, rate_at_most)
+    return Twin(path, best, senders, unknowns, draw(best.setting, unknowns, path, draws))
 
 
-def _ends(path: FlowPath) -> list[int]:
+def _trials(start: Setting, path: FlowPath, unknowns: Sequence[Unknown]) -> Iterator[Setting]:
+    """Senders with gaps of each kind, and ends spread over their ranges."""
+    places = twin.PLACES if path.gaps and not start.held else twin.PLACES[:1]
+    for sender in _before_gaps(start, path, unknowns):
+        larger = twin.without_full(sender, path)
+        for setting in (sender, larger) if larger else (sender,):
+            for place in places:
+                ends = _ends(path, place)
+                for share in (0.1, 0.4, 0.7, 0.95) if ends else (0.5,):
+                    yield _with_ends(twin.placed(setting, path, place), ends, share, path)
+
+
+def _before_gaps(start: Setting, path: FlowPath, unknowns: Sequence[Unknown]) -> list[Setting]:
+    """Each sender with the rate and the room of the queue that are nearest before the first gap, nearest first.
+
+    What is unknown of gaps has no part in it. Of a flow with a gap in its first second all senders are kept.
+    """
+    until = path.gaps[0].start_s[0] if path.gaps else path.end_s
+    trials = [
+        replace(start, variant=variant, profile=profile, gaps=(), queue=queue)
+        for variant, profile in SENDERS
+        for queue in _rooms(start, unknowns)
+    ]
+    best: dict[tuple[str, str], tuple[float, Setting]] = {}
+    outcomes = likeness.run([replace(trial, length_s=until) for trial in trials], until)
+    for trial, outcome in zip(trials, outcomes, strict=True):
+        score = likeness.nearness(outcome, path, until if path.gaps else None).score
+        sender = trial.variant, trial.profile
+        if sender not in best or score < best[sender][0]:
+            best[sender] = score, replace(trial, gaps=start.gaps)
+    order = sorted(best.values(), key=lambda each: each[0])
+    return [setting for _, setting in order[: 3 if until > LEAST_BEFORE_S else None]]
+
+
+def _rooms(start: Setting, unknowns: Sequence[Unknown]) -> list[int]:
+    """Rooms of the queue that are tried with each sender."""
+    (room,) = [each for each in unknowns if each.name == twin.ROOM]
+    values = np.linspace(room.low, room.high, 3)
+    return sorted({start.queue, *(max(2, round(float(value))) for value in values)})
+
+
+def _ends(path: FlowPath, place: str) -> list[int]:
     """The gaps whose ends are searched for."""
-    order = sorted(range(len(path.gaps)), key=lambda at: path.gaps[at].start_s[0] - path.gaps[at].end_s[1])
-    return [at for at in order[:MOST_GAPS] if path.gaps[at].end_s[1] - path.gaps[at].end_s[0] > 0.002]
+    spans = [gap.ends(place) for gap in path.gaps]
+    order = sorted(range(len(spans)), key=lambda at: path.gaps[at].start_s[0] - path.gaps[at].end_s[1])
+    return [at for at in order[:MOST_GAPS] if spans[at][1] - spans[at][0] > LEAST_SPAN_S]
 
 
 def _with_ends(setting: Setting, ends: Sequence[int], share: float, path: FlowPath) -> Setting:
     for at in ends:
-        low, high = path.gaps[at].end_s
+        low, high = path.gaps[at].ends(setting.place)
         setting = setting.with_end(at, low + share * (high - low))
     return setting
 
@@ -124,10 +159,10 @@ def _of_each_sender(made: Sequence[Made]) -> list[Made]:
     return list(best.values())
 
 
-def _refined(made: Made, path: FlowPath, unknowns: Sequence[Unknown], ends: Sequence[int]) -> Made:
+def _refined(made: Made, path: FlowPath, unknowns: Sequence[Unknown]) -> Made:
     """The nearest one along each range, one range after the other."""
-    for at in sorted(ends):
-        low, high = path.gaps[at].end_s
+    for at in sorted(_ends(path, made.setting.place)):
+        low, high = path.gaps[at].ends(made.setting.place)
         values = np.linspace(low, high, STEPS)
         made = make([made.setting, *(made.setting.with_end(at, float(value)) for value in values)], path)[0]
         near = (high - low) / (STEPS - 1)
@@ -135,12 +170,13 @@ def _refined(made: Made, path: FlowPath, unknowns: Sequence[Unknown], ends: Sequ
         values = np.clip(now + near * np.array([-0.6, -0.3, 0.3, 0.6]), low, high)
         made = make([made.setting, *(made.setting.with_end(at, float(value)) for value in values)], path)[0]
     for unknown in unknowns:
-        if unknown.name not in ("rate", "room of the queue"):
+        if unknown.name not in (twin.RATE, twin.ROOM):
             continue
         values = np.linspace(unknown.low, unknown.high, 5 if unknown.is_wide else 3)
         made = make([made.setting, *(unknown.change(made.setting, float(value)) for value in values)], path)[0]
     if path.gaps:
-        slack = (path.gaps[0].start_s[1] - path.gaps[0].start_s[0]) / 2
+        earliest, latest = path.gaps[0].starts(made.setting.place)
+        slack = (latest - earliest) / 2
         made = make([made.setting, *(made.setting.moved(by) for by in (-slack, -slack / 2, slack / 2, slack))], path)[0]
     return made
 

@@ -23,6 +23,10 @@ LEVELS = 400
 """Amounts of data at which times are compared."""
 AROUND_S = 1.0
 """Distances within this time of a timeout are left out of the largest one."""
+SLICE_S = 0.05
+"""Waits are compared in slices of this length."""
+SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Quantiles of waits that are shown."""
 LEAST_STALL_S = 0.2
 """A stall is longer (docs/metrics.md)."""
 
@@ -39,8 +43,8 @@ class Outcome:
     goodput_bps: float
     stall_s: float
     """The longest time without new data; 0 if there is no stall."""
-    waits_s: tuple[float, ...]
-    """Waits in queues that 5, 25, 50, 75 and 95 % of packets do not exceed."""
+    waits: NDArray[np.float64]
+    """How long each of these arrivals waited on the path."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class Nearness:
     goodput: float
     """Of the twin as a share of the capture's."""
     waits_s: float
-    """The mean difference of the waits in queues that the same shares of packets do not exceed."""
+    """The mean difference of the waits on the path in slices of 50 ms."""
     timeouts: int | None
     """The twin's less those of the capture; None: unknown there."""
 
@@ -82,7 +86,7 @@ def outcome(results: Results, end_s: float) -> Outcome:
     sent = rows["sent_ns"][chosen].astype(np.int64)
     if arrived.size == 0:
         nothing = np.zeros(1)
-        return Outcome(nothing, nothing, 0, 0.0, end_s, (0.0,) * 5)
+        return Outcome(nothing, nothing, 0, 0.0, end_s, nothing)
     delays = (arrived - sent) / 1e9
     times = (arrived - sent.min()) / 1e9
     total = metrics.total(results, "flow", "delivered_bytes")
@@ -91,14 +95,13 @@ def outcome(results: Results, end_s: float) -> Outcome:
     done = metrics.total(results, "flow", "completed_ns") >= 0
     end = float(times[-1]) if done else end_s
     within = times <= end
-    waits = np.quantile(delays - delays.min(), (0.05, 0.25, 0.5, 0.75, 0.95))
     return Outcome(
         times,
         amounts,
         int(metrics.total(results, "flow", "timeouts")),
         (total if done else float(amounts[within][-1]) if within.any() else 0.0) * 8 / end,
         longest_stall(times, None if done else end_s),
-        tuple(float(wait) for wait in waits),
+        delays - delays.min(),
     )
 
 
@@ -109,10 +112,12 @@ def longest_stall(times: NDArray[np.float64], end_s: float | None) -> float:
     return longest if longest > LEAST_STALL_S else 0.0
 
 
-def nearness(made: Outcome, path: FlowPath) -> Nearness:
-    """A run against the capture."""
+def nearness(made: Outcome, path: FlowPath, until_s: float | None = None) -> Nearness:
+    """A run against the capture; `until_s`: against the part before this time."""
     times, amounts = path.course[:, 0], path.course[:, 1]
-    most = min(float(amounts[-1]), float(made.amounts[-1]))
+    stop = path.end_s if until_s is None else until_s
+    times, amounts = times[times <= stop], amounts[times <= stop]
+    most = min(float(amounts[-1]), float(made.amounts[-1])) if times.size else 0.0
     levels = np.linspace(0.0, most, LEVELS + 1)[1:]
     captured = times[np.minimum(np.searchsorted(amounts, levels), times.size - 1)]
     twin = made.times[np.minimum(np.searchsorted(made.amounts, levels), made.times.size - 1)]
@@ -120,12 +125,29 @@ def nearness(made: Outcome, path: FlowPath) -> Nearness:
     calm = np.ones(levels.size, dtype=bool)
     for timeout in path.timeouts_s or ():
         calm &= np.abs(captured - timeout) > AROUND_S
-    known = None if path.timeouts_s is None else made.timeouts - len(path.timeouts_s)
+    known = None if path.timeouts_s is None or until_s is not None else made.timeouts - len(path.timeouts_s)
     return Nearness(
         float(np.median(apart)),
         float(np.max(apart[calm], initial=0.0)),
         float(np.mean(apart)),
-        made.goodput_bps / max(path.goodput_bps, 1.0),
-        float(np.mean(np.abs(np.subtract(made.waits_s, path.waits_s)))),
+        1.0 if until_s is not None else made.goodput_bps / max(path.goodput_bps, 1.0),
+        _waits_apart(made, path, stop),
         known,
     )
+
+
+def _waits_apart(made: Outcome, path: FlowPath, stop: float) -> float:
+    """The mean difference of the waits in the slices of time that both have."""
+    slices = np.arange(0.0, max(stop, SLICE_S) + SLICE_S, SLICE_S)
+    means = []
+    for times, waits in ((path.waits[:, 0], path.waits[:, 1]), (made.times, made.waits)):
+        counts, _ = np.histogram(times, slices)
+        sums, _ = np.histogram(times, slices, weights=waits)
+        means.append(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
+    apart = np.abs(means[0] - means[1])
+    return float(np.nanmean(apart)) if np.isfinite(apart).any() else 0.0
+
+
+def quantiles(waits: NDArray[np.float64]) -> list[float]:
+    """The waits that `SHARES` of the packets do not exceed."""
+    return [float(wait) for wait in np.quantile(waits, SHARES)] if waits.size else [0.0] * len(SHARES)

@@ -35,6 +35,18 @@ class Gap:
     """Packets waited in it; otherwise they were lost."""
     packets: int
     """Packets with data that were sent into it."""
+    cut_start_s: tuple[float, float]
+    """The begin, if the gap was in front of the queue: when packets were there."""
+    cut_end_s: tuple[float, float]
+    """Its end there."""
+
+    def ends(self, place: str) -> tuple[float, float]:
+        """The earliest and the latest end, of a gap at this place (`twin.PLACES`)."""
+        return self.cut_end_s if place == "wire" else self.end_s
+
+    def starts(self, place: str) -> tuple[float, float]:
+        """The earliest and the latest begin."""
+        return self.cut_start_s if place == "wire" else self.start_s
 
 
 @dataclass(frozen=True)
@@ -63,14 +75,18 @@ class FlowPath:
     """Bits in a second that passed at least."""
     wait_s: float
     """The largest wait in a queue."""
-    full: int
-    """Packets that a full queue lost."""
+    full: list[int]
+    """Numbers of packets that a full queue lost, among all with data, from 0."""
+    full_wait_s: float
+    """The wait in it."""
     lost: list[int]
     """Numbers of other lost packets among all with data, from 0."""
     packets: int
     """Packets with data."""
     gaps: list[Gap]
     """Silences of the path."""
+    longer: dict[str, Any] | None
+    """A longer path: `from_s`, `to_s` (None: to the end), and by how much each way is longer, `ahead_s` and `back_s`."""
     window: int | None
     """The receiver's window in segments, if it limits the flow."""
     first_window: int
@@ -83,8 +99,8 @@ class FlowPath:
     """The sender closed the connection."""
     course: NDArray[np.float64]
     """Times, and bytes that had arrived by then, in two columns."""
-    waits_s: list[float]
-    """Waits in queues that 5, 25, 50, 75 and 95 % of packets do not exceed."""
+    waits: NDArray[np.float64]
+    """Times of arrivals, and how long these packets waited on the path, in two columns."""
     timeouts_s: list[float] | None
     """Times of timeouts; None: a receiver does not see them."""
 
@@ -167,13 +183,22 @@ def _without_path(where: str, flow: dict[str, Any]) -> BadInput:
 
 def _of(found: dict[str, Any]) -> FlowPath:
     gaps = [
-        Gap(tuple(gap["start_s"]), tuple(gap["end_s"]), gap["kept"] == "held", gap["packets"])
+        Gap(
+            tuple(gap["start_s"]),
+            tuple(gap["end_s"]),
+            gap["kept"] == "held",
+            gap["packets"],
+            tuple(gap["cut_start_s"]),
+            tuple(gap["cut_end_s"]),
+        )
         for gap in found["gaps"]
     ]
-    course = np.asarray(found["course"], dtype=np.float64).reshape(-1, 2)
+    series = {
+        name: np.asarray(found[name], dtype=np.float64).reshape(-1, 2) for name in ("course", "waits")
+    }
     known = {field.name for field in fields(FlowPath)}
     return FlowPath(
-        **{name: value for name, value in found.items() if name in known - {"gaps", "course"}},
+        **{name: value for name, value in found.items() if name in known - {"gaps", *series}},
         gaps=gaps,
-        course=course,
+        **series,
     )

@@ -43,16 +43,15 @@ def refuse_moves() -> None:
     )
 
 
-def refuse(*, check: bool, changes: bool) -> None:
-    """Refuse options that need a simulation."""
-    for option, is_given in (("--check", check), ("--set", changes)):
-        if is_given:
-            raise BadInput(
-                option,
-                "a capture is what happened, and nothing of it can be run again",
-                expected="a run folder or a scenario with this option",
-                remedy=f"leave out {option}",
-            )
+def refuse(*, changes: bool) -> None:
+    """Refuse changes of a scenario's fields."""
+    if changes:
+        raise BadInput(
+            "--set",
+            "a capture is what happened, and has no fields to change",
+            expected="a run folder or a scenario with this option",
+            remedy="leave out --set, or make a scenario of the capture: `roamlab twin CAPTURE`",
+        )
 
 
 class Chosen(Protocol):

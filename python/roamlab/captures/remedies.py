@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roamlab.captures import fitting, likeness
+from roamlab.captures import fitting, likeness, path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from roamlab.captures.fitting import Twin
     from roamlab.captures.likeness import Outcome
@@ -47,6 +48,14 @@ class Remedy:
         """For programs."""
         return dict(vars(self))
 
+    def line(self) -> str:
+        """As text."""
+        low, high = (value / 1e6 for value in self.goodput_bps)
+        return (
+            f"{self.what}: {self.middle_bps / 1e6:.3g} Mbit/s ({low:.3g} to {high:.3g}), "
+            f"longest stall {self.middle_stall_s:.3f} s ({self.stall_s[0]:.3f} to {self.stall_s[1]:.3f})"
+        )
+
 
 def changes(setting: Setting) -> list[tuple[str, Setting]]:
     """The changes that are tried, by their names."""
@@ -64,7 +73,7 @@ def changes(setting: Setting) -> list[tuple[str, Setting]]:
         if setting.held:
             made.append(("nothing held in gaps", replace(setting, held=False)))
         else:
-            made.append(("a buffer at the base station", replace(setting, held=True)))
+            made.append(("a buffer at the base station", replace(setting, held=True, place="cell")))
     made += [
         ("half the queue", replace(setting, queue=max(2, setting.queue // 2))),
         ("twice the queue", replace(setting, queue=2 * setting.queue)),
@@ -138,3 +147,48 @@ def _depends(
     if unknown is None or share < EXPLAINS:
         return "depends on the instant of events within a round trip, which no capture of another sender tells"
     return f"depends on the {unknown.words()}"
+
+
+_GAIN = {"more": "more goodput in all twins", "less": "less goodput in all twins", "undecided": "undecided"}
+
+
+@dataclass(frozen=True)
+class Check:
+    """What would have helped a flow."""
+
+    found: Twin
+    base: Remedy
+    """The twins as they are."""
+    rows: list[Remedy]
+
+    def data(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "flow": self.found.path.flow,
+            "sender": self.found.sender,
+            "goodput_error": self.found.best.nearness.goodput - 1,
+            "as_captured": self.base.data(),
+            "changes": [row.data() for row in self.rows],
+        }
+
+    def lines(self) -> list[str]:
+        """As text."""
+        best = self.found.best
+        told = [
+            f"what would have helped {self.found.path.flow}, on its twin ({self.found.sender}; goodput "
+            f"{best.nearness.goodput:.3f} times the capture's, bytes over time {best.nearness.median_s:.3f} s apart)",
+            self.base.line(),
+            *(f"{row.line()}: {_GAIN[row.gain]}" for row in self.rows),
+        ]
+        warned = dict.fromkeys(row.warning for row in self.rows if row.warning)
+        for warning in warned:
+            names = [row.what for row in self.rows if row.warning == warning]
+            told.append(f"warning: {warning}: {', '.join(names)}")
+        return ["\n  · ".join(told)]
+
+
+def check(paths: Sequence[Path], flow: str | None) -> Check:
+    """What would have helped the flow with most data in a capture, or in two of both ends."""
+    found = fitting.fit(path.read(paths, flow))
+    base, rows = remedies(found)
+    return Check(found, base, rows)

@@ -1,13 +1,16 @@
 """A scenario that behaves like the path of a captured flow, and the ranges of what the capture cannot tell.
 
 The network is one link with the delays and one cell with rate and queue. A silence of the path is a time in which the
-receiver is in no cell: with a buffer at the base station packets wait for it, without one they are lost.
+receiver is in no cell: with a buffer at the base station packets wait for it, without one they are lost. If it comes back
+to another cell, what waited in the old cell's queue is lost as well, and the new one's is empty. A link that is down
+loses packets in front of the queue.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from roamlab.scenarios.scenario import Scenario
@@ -21,10 +24,14 @@ START_S = 0.5
 """When the flow starts: the receiver is registered by then."""
 AMPLE = 10_000
 """Packets of a queue or a buffer that never overflows."""
-MOST_NAMED = 30
-"""So many losses are lost again by their numbers; of more the share is."""
+PLACES = ("cell", "next", "wire")
+"""Where packets are lost in gaps: on the air of the one cell, at a move to another cell, in front of the queue."""
+MOST_TIMES = 30
+"""Losses at more times than these are lost at random, by their share; of fewer each is lost by its number."""
 UNKNOWN_TIMES = 4.0
 """ASSUMPTION: a rate or a queue of which a lower bound alone is known is at most so many times as large."""
+RATE, ROOM = "rate", "room of the queue"
+"""Names of two unknowns."""
 HANDSHAKE = 2
 """Packets of the sender before its data."""
 
@@ -44,6 +51,8 @@ class Setting:
     """Packets wait in gaps; otherwise they are lost."""
     buffer: int
     """Room for them, in packets."""
+    place: str
+    """One of `PLACES`."""
     variant: str
     profile: str
     length_s: float
@@ -61,6 +70,8 @@ class Setting:
     """Bytes of the application's bursts, and the time from one to the next."""
     min_rto: str | None = None
     discipline: str = "droptail"
+    longer: tuple[tuple[float, float, float], ...] = ()
+    """Times from which on each way is longer by so much: time, to the receiver, back."""
     split: float = 0.5
     """The share of the round trip on the way to the receiver."""
 
@@ -121,7 +132,7 @@ def _figure(value: float) -> str:
 def first(path: FlowPath) -> Setting:
     """The most likely setting before anything was run."""
     queue = _full(path) if path.full else _room(path)[0] * 2
-    named = len(path.lost) <= MOST_NAMED
+    named = _times(path) <= MOST_TIMES
     return Setting(
         base_s=path.base_s,
         rate_bps=path.bps,
@@ -129,6 +140,7 @@ def first(path: FlowPath) -> Setting:
         gaps=_apart(tuple((sum(gap.start_s) / 2, sum(gap.end_s) / 2) for gap in path.gaps)),
         held=bool(path.gaps) and _is_held(path),
         buffer=AMPLE,
+        place="cell",
         variant="cubic",
         profile="linux-6",
         length_s=path.end_s,
@@ -139,7 +151,38 @@ def first(path: FlowPath) -> Setting:
         first_window=path.first_window if path.first_window < 10 and not path.bursts else None,
         size=path.bytes if path.is_closed else None,
         bursts=(path.bursts["bytes"], path.bursts["period_s"]) if path.bursts else None,
+        longer=_longer(path),
     )
+
+
+def _times(path: FlowPath) -> int:
+    """At how many times packets were lost for no other reason: those of half a window are one."""
+    return sum(after - before > 50 for before, after in pairwise([-100, *path.lost]))
+
+
+def without_full(setting: Setting, path: FlowPath) -> Setting | None:
+    """One with room for the largest wait, in which what a full queue lost is lost by numbers. None: it was not larger.
+
+    Behind a gap the queue may be another one, with more room.
+    """
+    if not path.full or path.wait_s < 1.25 * path.full_wait_s:
+        return None
+    drops = sorted({*setting.drops, *(HANDSHAKE + number for number in path.full)})
+    return replace(setting, queue=_room(path)[0] * 2, drops=tuple(drops))
+
+
+def _longer(path: FlowPath) -> tuple[tuple[float, float, float], ...]:
+    """The changes of the delay."""
+    if path.longer is None:
+        return ()
+    made = [(path.longer["from_s"], path.longer["ahead_s"], path.longer["back_s"])]
+    return (*made, (path.longer["to_s"], 0.0, 0.0)) if path.longer["to_s"] is not None else tuple(made)
+
+
+def placed(setting: Setting, path: FlowPath, place: str) -> Setting:
+    """The same with gaps at this place."""
+    gaps = ((sum(gap.starts(place)) / 2, sum(gap.ends(place)) / 2) for gap in path.gaps)
+    return replace(setting, place=place, gaps=_apart(tuple(gaps)))
 
 
 def _is_held(path: FlowPath) -> bool:
@@ -152,7 +195,7 @@ def _is_held(path: FlowPath) -> bool:
 
 def _full(path: FlowPath) -> int:
     """Packets that the queue has room for, by the wait in front of a loss: one more is in transmission."""
-    return max(2, math.ceil(path.wait_s / path.packet_s) - 1)
+    return max(2, math.ceil(path.full_wait_s / path.packet_s) - 1)
 
 
 def _room(path: FlowPath) -> tuple[int, int]:
@@ -162,15 +205,17 @@ def _room(path: FlowPath) -> tuple[int, int]:
     return seen, math.ceil(max(UNKNOWN_TIMES * seen, 2 * product))
 
 
-def unknowns(path: FlowPath, rate_at_most: float | None = None) -> list[Unknown]:
-    """What the capture does not tell exactly, each as a range. `rate_at_most`: a bound that the user knows, in bit/s."""
+def unknowns(path: FlowPath, place: str, rate_at_most: float | None = None) -> list[Unknown]:
+    """What the capture does not tell exactly, each as a range.
+
+    `place`: of the gaps. `rate_at_most`: a bound that the user knows, in bit/s.
+    """
     made = [_rate(path, rate_at_most), _queue(path)]
     for at, gap in enumerate(path.gaps):
         made.append(
             Unknown(
                 f"end of the gap at {gap.start_s[0] + path.start_s:.2f} s",
-                gap.end_s[0],
-                gap.end_s[1],
+                *gap.ends(place),
                 "s",
                 lambda setting, value, at=at: setting.with_end(at, value),
             )
@@ -210,7 +255,7 @@ def _rate(path: FlowPath, at_most: float | None) -> Unknown:
         low, high = min(low, path.bps), max(path.bps * 1.05, path.at_least_bps)
     elif at_most is not None:
         high = max(low, at_most)
-    return Unknown("rate", low / 1e6, high / 1e6, "Mbit/s", changed, is_open=not path.rates and at_most is None)
+    return Unknown(RATE, low / 1e6, high / 1e6, "Mbit/s", changed, is_open=not path.rates and at_most is None)
 
 
 def _queue(path: FlowPath) -> Unknown:
@@ -219,9 +264,9 @@ def _queue(path: FlowPath) -> Unknown:
 
     if path.full:
         room = _full(path)
-        return Unknown("room of the queue", max(2, room - 1), room + 1, "pkt", changed)
+        return Unknown(ROOM, max(2, room - 1), room + 1, "pkt", changed)
     low, high = _room(path)
-    return Unknown("room of the queue", low, high, "pkt", changed, is_open=True)
+    return Unknown(ROOM, low, high, "pkt", changed, is_open=True)
 
 
 def _time(seconds: float) -> str:
@@ -233,17 +278,16 @@ def _text(setting: Setting, notes: dict[str, str]) -> str:
     ahead = setting.base_s * setting.split
     origin = START_S + setting.base_s
     gaps = [(origin + start, origin + end) for start, end in setting.gaps]
+    is_cut = setting.place == "wire" and not setting.held
+    is_switched = setting.place == "next" and not setting.held and bool(gaps)
+    cells = ["cell", "next"] if is_switched else ["cell"]
     visits, entered = [], 0.0
-    for start, end in gaps:
-        visits.append(f'{{ cell = "cell", at = "{_time(entered)}", until = "{_time(start)}" }}')
+    for number, (start, end) in enumerate([] if is_cut else gaps):
+        cell = cells[number % len(cells)]
+        visits.append(f'{{ cell = "{cell}", at = "{_time(entered)}", until = "{_time(start)}" }}')
         entered = end
-    visits.append(f'{{ cell = "cell", at = "{_time(entered)}" }}')
-    buffer = '{ at = "none" }'
-    if setting.held:
-        buffer = (
-            f'{{ at = "base-station", limit = "{setting.buffer} pkt", hold = "10 min", '
-            "mark_forwarded = false, detour = false }"
-        )
+    last = 0 if is_cut else len(gaps)
+    visits.append(f'{{ cell = "{cells[last % len(cells)]}", at = "{_time(entered)}" }}')
     # A file is given the time to end.
     length = setting.length_s if setting.size is None else 1.5 * setting.length_s + 5.0
 
@@ -255,6 +299,8 @@ def _text(setting: Setting, notes: dict[str, str]) -> str:
         losses += f'\ndrops = [{{ flow = "flow", packets = {list(setting.drops)} }}]{note("losses")}'
     if setting.loss:
         losses += f"\nloss = {setting.loss:.6f}{note('losses')}\nreverse_loss = 0"
+    if changes := _changes(setting, origin, ahead, gaps if is_cut else []):
+        losses += f"\nchanges = [\n    {changes},\n]"
     wide = f"{max(10 * round(setting.rate_bps), 1_000_000_000)} bit/s"
     return f'''[run]
 duration = "{_time(origin + length)}"{note("length")}
@@ -269,18 +315,9 @@ rate = "{wide}"
 delay = "{_time(ahead)}"{note("delay")}
 reverse_delay = "{_time(setting.base_s - ahead)}"{losses}
 
-[cells.cell]
-router = "access"
-rate = "{round(setting.rate_bps)} bit/s"{note("rate")}
-delay = "1 us"
-queue = {{ kind = "{setting.discipline}", limit = "{setting.queue} pkt" }}{note("queue")}
-backhaul = {{ rate = "{wide}", delay = "1 us" }}
-
+{chr(10).join(_cell(setting, name, wide, note) for name in cells)}
 [mobility]
-kind = "mobile-ip"
-local_handoff = false
-route_optimisation = false
-buffer = {buffer}{note("buffer")}
+{_mobility(setting, is_switched=is_switched)}{note("buffer")}
 
 [[hosts]]
 name = "receiver"
@@ -298,6 +335,43 @@ app = {_app(setting)}{note("app")}
 [record]
 deliveries = true
 '''
+
+
+def _changes(setting: Setting, origin: float, ahead: float, cuts: list[tuple[float, float]]) -> str:
+    """Those of the link: its delays, and when it is down."""
+    made = [
+        (
+            origin + at,
+            f'delay = "{_time(ahead + more)}", reverse_delay = "{_time(setting.base_s - ahead + back)}"',
+        )
+        for at, more, back in setting.longer
+    ]
+    for start, end in cuts:
+        made += [(start, "up = false"), (end, "up = true")]
+    return ",\n    ".join(f'{{ at = "{_time(at)}", {what} }}' for at, what in sorted(made))
+
+
+def _cell(setting: Setting, name: str, wide: str, note: Callable[[str], str]) -> str:
+    return f'''[cells.{name}]
+router = "access"
+rate = "{round(setting.rate_bps)} bit/s"{note("rate")}
+delay = "1 us"
+queue = {{ kind = "{setting.discipline}", limit = "{setting.queue} pkt" }}{note("queue")}
+backhaul = {{ rate = "{wide}", delay = "1 us" }}
+'''
+
+
+def _mobility(setting: Setting, *, is_switched: bool) -> str:
+    """A protocol by which the receiver is reached as soon as it is in a cell."""
+    if is_switched:
+        return 'kind = "cellular-ip"'
+    buffer = '{ at = "none" }'
+    if setting.held:
+        buffer = (
+            f'{{ at = "base-station", limit = "{setting.buffer} pkt", hold = "10 min", '
+            "mark_forwarded = false, detour = false }"
+        )
+    return f'kind = "mobile-ip"\nlocal_handoff = false\nroute_optimisation = false\nbuffer = {buffer}'
 
 
 def _transport(setting: Setting) -> str:

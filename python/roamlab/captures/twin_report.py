@@ -8,7 +8,7 @@ import numpy as np
 
 from roamlab.base import figures
 from roamlab.base.output import refuse_foreign, whole_folder
-from roamlab.captures import fitting
+from roamlab.captures import fitting, likeness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from roamlab.captures.fitting import Made, Twin
-    from roamlab.captures.remedies import Remedy
 
 SCENARIO_FILE = "twin.toml"
 FIGURE = "twin"
-_SHARES = ("5 %", "25 %", "50 %", "75 %", "95 %")
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
@@ -63,7 +61,10 @@ def data(found: Twin) -> dict[str, Any]:
             "interval": interval([each.outcome.timeouts for each in made]),
         },
         "distance_s": {"median": best.nearness.median_s, "largest": best.nearness.largest_s},
-        "waits_s": {"capture": path.waits_s, "twin": list(best.outcome.waits_s)},
+        "waits_s": {
+            "capture": likeness.quantiles(path.waits[:, 1]),
+            "twin": likeness.quantiles(best.outcome.waits),
+        },
         "unknown": [
             {"name": each.name, "low": each.low, "high": each.high, "unit": each.unit, "assumed": each.is_open}
             for each in found.unknowns
@@ -113,7 +114,7 @@ def _known(found: Twin) -> list[str]:
     if len(path.rates) > 1:
         rates = ", ".join(f"{each['bps'] / 1e6:.3g} from {each['from_s'] + path.start_s:.1f} s" for each in path.rates)
         told.append(f"the rate changes ({rates} Mbit/s); the twin has the first one alone")
-    full = f"{path.full} packets lost at it" if path.full else "it was never seen full"
+    full = f"{len(path.full)} packets lost at it" if path.full else "it was never seen full"
     told.append(f"queue {setting.queue} packets: {full}")
     for (start, end), gap in zip(setting.gaps, path.gaps, strict=False):
         what = "held" if gap.is_held else "lost"
@@ -122,6 +123,12 @@ def _known(found: Twin) -> list[str]:
         )
     if {gap.is_held for gap in path.gaps} == {True, False}:
         told.append(f"packets are {'held' if setting.held else 'lost'} in all gaps of the twin")
+    if path.longer:
+        until = "the end" if path.longer["to_s"] is None else f"{path.longer['to_s'] + path.start_s:.3f} s"
+        grown = path.longer["ahead_s"] + path.longer["back_s"]
+        told.append(
+            f"round trip longer by {grown:.3f} s from {path.longer['from_s'] + path.start_s:.3f} s to {until}"
+        )
     if path.lost:
         how_lost = "by their numbers" if setting.drops else "at random"
         told.append(f"{len(path.lost)} other packets are lost, {how_lost}")
@@ -133,9 +140,10 @@ def _known(found: Twin) -> list[str]:
 
 
 def _waits(found: Twin) -> str:
-    pairs = zip(_SHARES, found.path.waits_s, found.best.outcome.waits_s, strict=True)
+    mine, its = (likeness.quantiles(waits) for waits in (found.path.waits[:, 1], found.best.outcome.waits))
+    pairs = zip(likeness.SHARES, mine, its, strict=True)
     return "waits in queues, capture and twin: " + ", ".join(
-        f"{share} {mine:.3f} and {its:.3f} s" for share, mine, its in pairs
+        f"{share:.0%} {mine:.3f} and {its:.3f} s" for share, mine, its in pairs
     )
 
 
@@ -150,7 +158,7 @@ def notes(found: Twin) -> dict[str, str]:
     else:
         said = "what passed at least: the flow never filled the path"
     queue = f"the largest wait was {path.wait_s:.3f} s"
-    queue += f", {path.full} packets were lost at it" if path.full else ", never seen full: a lower bound, doubled"
+    queue += f", {len(path.full)} packets were lost at it" if path.full else ", never seen full: a lower bound, doubled"
     told = {
         "length": f"{path.length_s:.3f} s of the capture",
         "sender": "the profile whose bytes over time are nearest",
@@ -232,26 +240,3 @@ def draw(found: Twin, folder: Path) -> None:
         axes.set_ylim(bottom=0)
         axes.legend()
         figures.save(figure, folder, FIGURE, "Bytes over time of the capture and of its twin.")
-
-
-def remedy_lines(base: Remedy, rows: Sequence[Remedy]) -> list[str]:
-    """What would have helped, as text."""
-    told = [_remedy(base)]
-    told += [f"{_remedy(row)}; {_gain(row)}" for row in rows]
-    warned = dict.fromkeys(row.warning for row in rows if row.warning)
-    for warning in warned:
-        names = [row.what for row in rows if row.warning == warning]
-        told.append(f"warning: {', '.join(names)}: {warning}")
-    return ["\n  · ".join(["what would have helped, on the twins:", *told])]
-
-
-def _remedy(row: Remedy) -> str:
-    goods = tuple(value / 1e6 for value in row.goodput_bps)
-    return (
-        f"{row.what}: {row.middle_bps / 1e6:.3g} Mbit/s ({goods[0]:.3g} to {goods[1]:.3g}), "
-        f"longest stall {row.middle_stall_s:.3f} s ({row.stall_s[0]:.3f} to {row.stall_s[1]:.3f})"
-    )
-
-
-def _gain(row: Remedy) -> str:
-    return {"more": "more goodput in all", "less": "less goodput in all", "undecided": "undecided"}[row.gain]

@@ -10,6 +10,9 @@ use serde::Serialize;
 const FULL: f64 = 0.8;
 /// Sendings before a loss whose waits are looked at.
 const NEAR: usize = 40;
+/// Lost packets in a row, and the time in which they were sent, that are a gap without a stall.
+const LEAST_RUN: usize = 8;
+const LEAST_RUN_NS: i64 = 30 * MS;
 
 /// What became of packets in a gap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -28,6 +31,10 @@ pub struct Gap {
     pub start_s: (f64, f64),
     /// The earliest and the latest end.
     pub end_s: (f64, f64),
+    /// The same if it was in front of the queue: when packets were there.
+    pub cut_start_s: (f64, f64),
+    /// Its end there.
+    pub cut_end_s: (f64, f64),
     /// What became of packets in it.
     pub kept: Kept,
     /// Packets with data that were sent into it.
@@ -49,8 +56,44 @@ pub fn gaps(seen: &Seen, tx: i64) -> Vec<Gap> {
             }
         })
         .collect();
+    let known = gaps.clone();
+    gaps.extend(runs(seen, tx).into_iter().filter(|run| {
+        !known.iter().any(|gap| run.cut_start_s.0 < gap.end_s.1 + 0.05 && gap.start_s.0 - 0.05 < run.end_s.1)
+    }));
     gaps.sort_by(|one, other| one.start_s.0.total_cmp(&other.start_s.0));
     gaps
+}
+
+/// Gaps that were too short for a stall: packets in a row that were lost.
+fn runs(seen: &Seen, tx: i64) -> Vec<Gap> {
+    let (ahead, least) = (seen.ahead(), LEAST_RUN_NS.max(seen.base / 2));
+    let mut found = Vec::new();
+    let (mut before, mut run) = (None::<Sent>, Vec::<Sent>::new());
+    for sent in seen.sent.iter().filter(|sent| sent.is_lost.is_some()) {
+        if sent.is_lost == Some(true) {
+            run.push(*sent);
+            continue;
+        }
+        if let (Some(first), Some(last), Some(before)) = (run.first(), run.last(), before)
+            && run.len() >= LEAST_RUN
+            && last.time_ns - first.time_ns >= least
+        {
+            let came = |sent: &Sent| sent.time_ns + ahead + sent.wait_ns.unwrap_or(0);
+            let (start, end) = (came(&before), came(sent).max(came(&before) + MS));
+            let slack = (2 * tx).max(MS);
+            found.push(Gap {
+                start_s: (seconds(seen, start - slack), seconds(seen, start + slack)),
+                end_s: (seconds(seen, (end - tx - slack).max(start + MS)), seconds(seen, end)),
+                cut_start_s: (seconds(seen, before.time_ns + ahead), seconds(seen, first.time_ns + ahead)),
+                cut_end_s: (seconds(seen, last.time_ns + ahead), seconds(seen, sent.time_ns + ahead)),
+                kept: Kept::Lost,
+                packets: run.len(),
+            });
+        }
+        before = Some(*sent);
+        run.clear();
+    }
+    found
 }
 
 fn seconds(seen: &Seen, time: i64) -> f64 {
@@ -61,9 +104,12 @@ fn held(seen: &Seen, silence: &Silence, tx: i64) -> Gap {
     let (start, end) = (silence.start_ns, silence.end_ns);
     let packets = between(seen, start - seen.ahead(), end - seen.ahead()).len();
     let slack = (2 * tx).max(MS);
+    let cut = (seconds(seen, start), seconds(seen, end));
     Gap {
         start_s: (seconds(seen, start - slack), seconds(seen, start + slack)),
         end_s: (seconds(seen, end - tx - slack), seconds(seen, end - tx / 2)),
+        cut_start_s: (cut.0, cut.0),
+        cut_end_s: (cut.1, cut.1),
         kept: Kept::Held,
         packets,
     }
@@ -85,7 +131,13 @@ fn lost(seen: &Seen, silence: &Silence, tx: i64) -> Gap {
     };
     let first = after.map(|sent| sent.time_ns + ahead + tx).min().unwrap_or(latest);
     let slack = (2 * tx).max(MS);
+    let lost_first = lost().map(|sent| sent.time_ns + ahead).min().unwrap_or(start);
+    let sent_before = seen.sent.partition_point(|sent| sent.time_ns + ahead < lost_first);
+    let sent_before = sent_before.checked_sub(1).map_or(lost_first, |at| seen.sent[at].time_ns + ahead);
+    let cut_end = first.clamp(earliest, latest.max(earliest));
     Gap {
+        cut_start_s: (seconds(seen, sent_before.min(earliest)), seconds(seen, lost_first.min(earliest))),
+        cut_end_s: (seconds(seen, earliest), seconds(seen, cut_end)),
         start_s: (seconds(seen, start - slack), seconds(seen, start + slack)),
         end_s: (seconds(seen, earliest), seconds(seen, first.clamp(earliest, latest.max(earliest)))),
         kept: Kept::Lost,
@@ -114,18 +166,38 @@ impl Seen {
 }
 
 /// Losses by their reasons.
+#[derive(Default)]
 pub struct Losses {
-    /// Losses of a full queue.
-    pub full: usize,
-    /// The numbers of other lost packets among those with data, from 0.
+    /// Numbers of packets that a full queue lost, among those with data, from 0.
+    pub full: Vec<usize>,
+    /// The wait in it, in ns.
+    pub wait_ns: i64,
+    /// The numbers of other lost packets.
     pub other: Vec<usize>,
 }
 
-/// The losses outside of gaps.
-pub fn losses(seen: &Seen, gaps: &[Gap]) -> Losses {
-    let largest = seen.largest_wait();
+/// The losses outside of gaps. Behind a gap the queue may be another one. `has_bursts`: the waits are those of bursts.
+pub fn losses(seen: &Seen, gaps: &[Gap], has_bursts: bool) -> Losses {
     let (ahead, origin) = (seen.ahead(), seen.origin());
-    let mut found = Losses { full: 0, other: Vec::new() };
+    let seconds = |time: i64| (time - origin) as f64 / 1e9;
+    let part = |sent: &Sent| {
+        let arrives = seconds(sent.time_ns + ahead);
+        gaps.iter().take_while(|gap| gap.end_s.0 < arrives).count()
+    };
+    let calm = |gap: &Gap, arrives: f64| arrives < gap.start_s.0 - 0.001 || arrives > gap.end_s.1;
+    let mut largest = vec![0; gaps.len() + 1];
+    for sent in &seen.sent {
+        let Some(wait) = sent.wait_ns else { continue };
+        let arrives = seconds(sent.time_ns + ahead + wait);
+        // What waited in a gap has not waited in the queue alone.
+        let was_held =
+            gaps.iter().any(|gap| seconds(sent.time_ns + ahead) < gap.end_s.1 && arrives > gap.start_s.1);
+        if !was_held {
+            let of_part = &mut largest[part(sent)];
+            *of_part = wait.max(*of_part);
+        }
+    }
+    let mut found = Losses::default();
     let mut number = 0;
     for (at, sent) in seen.sent.iter().enumerate() {
         let first = number;
@@ -133,10 +205,14 @@ pub fn losses(seen: &Seen, gaps: &[Gap]) -> Losses {
         if sent.is_lost != Some(true) {
             continue;
         }
-        let arrives = (sent.time_ns + ahead - origin) as f64 / 1e9;
-        let waited = arrives + largest as f64 / 1e9;
+        let of_part = largest[part(sent)];
+        let arrives = seconds(sent.time_ns + ahead);
         let is_in = |gap: &Gap| {
-            gap.kept == Kept::Lost && waited > gap.start_s.0 - 0.005 && arrives < gap.end_s.1 + 0.005
+            gap.kept == Kept::Lost
+                && (!calm(gap, arrives)
+                    || !calm(gap, arrives + of_part as f64 / 1e9)
+                    || arrives < gap.start_s.0 && arrives + of_part as f64 / 1e9 > gap.end_s.1
+                    || arrives >= gap.cut_start_s.0 && arrives <= gap.cut_end_s.1)
         };
         if gaps.iter().any(is_in) {
             continue;
@@ -144,8 +220,11 @@ pub fn losses(seen: &Seen, gaps: &[Gap]) -> Losses {
         let from = at.saturating_sub(NEAR);
         let near = seen.sent[from..(at + NEAR / 4).min(seen.sent.len())].iter();
         let near = near.filter_map(|other| other.wait_ns).max().unwrap_or(0);
-        if largest > 2 * MS && near as f64 > FULL * largest as f64 {
-            found.full += sent.segments;
+        if of_part > 2 * MS && near as f64 > FULL * of_part as f64 && !has_bursts {
+            if found.full.is_empty() {
+                found.wait_ns = of_part;
+            }
+            found.full.extend(first..number);
         } else {
             found.other.extend(first..number);
         }

@@ -1,6 +1,7 @@
 //! The path of a flow: what its packets tell of delays, rate, buffer, losses and silences, for a scenario that behaves
 //! like it. What they do not tell is a range.
 
+mod delays;
 mod gaps;
 mod rate;
 mod seen;
@@ -12,6 +13,7 @@ use crate::why::explain::{end, partner};
 use crate::why::receiver::Receiver;
 use crate::why::sender::Sender;
 use crate::why::{Answer, explain};
+pub use delays::Longer;
 pub use gaps::{Gap, Kept};
 pub use rate::Rate;
 use serde::Serialize;
@@ -63,12 +65,16 @@ pub struct Path {
     pub at_least_bps: f64,
     /// The largest wait in a queue, in s.
     pub wait_s: f64,
-    /// Packets that a full queue lost.
-    pub full: usize,
+    /// Numbers of packets that a full queue lost, among all with data, from 0.
+    pub full: Vec<usize>,
+    /// The wait in it, in s.
+    pub full_wait_s: f64,
     /// Numbers of other lost packets among all with data, from 0.
     pub lost: Vec<usize>,
     /// Packets with data.
     pub packets: usize,
+    /// A longer path for a while, or from a time on.
+    pub longer: Option<Longer>,
     /// Silences.
     pub gaps: Vec<Gap>,
     /// The receiver's window in segments, if it limits the flow.
@@ -83,8 +89,8 @@ pub struct Path {
     pub is_closed: bool,
     /// Bytes over time.
     pub course: Course,
-    /// Waits in queues that are not exceeded by 5, 25, 50, 75 and 95 % of packets, in s.
-    pub waits_s: [f64; 5],
+    /// Times of arrivals, and how long these packets waited on the path, in s.
+    pub waits: Vec<(f64, f64)>,
     /// Times of timeouts, in s from the first sending of data; `None`: a receiver does not see them.
     pub timeouts_s: Option<Vec<f64>>,
 }
@@ -119,7 +125,7 @@ fn ends(flow: &Flow) -> String {
 
 fn made(one: &Flow, other: Option<&Flow>, place: &'static str, start_ns: i64, flow: String) -> Option<Path> {
     let exchange = Exchange::new(one);
-    let (seen, limits, at) = match other.map(Exchange::new) {
+    let (mut seen, limits, at) = match other.map(Exchange::new) {
         None => {
             let limits = (place != "receiver").then(|| Sender::new(&exchange).limits());
             (Seen::one(&exchange)?, limits, &exchange)
@@ -128,16 +134,16 @@ fn made(one: &Flow, other: Option<&Flow>, place: &'static str, start_ns: i64, fl
             let (here, there) =
                 if exchange.share >= second.share { (&exchange, &second) } else { (&second, &exchange) };
             let sender = Sender::new(here);
-            let seen = Seen::both(&sender, &Receiver::new(there))?;
-            return Some(told(&seen, here, place, start_ns, flow, sender.limits().receiver > LIMITED));
+            let mut seen = Seen::both(&sender, &Receiver::new(there))?;
+            return Some(told(&mut seen, here, place, start_ns, flow, sender.limits().receiver > LIMITED));
         }
     };
     let is_limited = limits.is_none_or(|limits| limits.receiver > LIMITED);
-    Some(told(&seen, at, place, start_ns, flow, is_limited))
+    Some(told(&mut seen, at, place, start_ns, flow, is_limited))
 }
 
 fn told(
-    seen: &Seen,
+    seen: &mut Seen,
     exchange: &Exchange<'_>,
     place: &'static str,
     start_ns: i64,
@@ -145,12 +151,21 @@ fn told(
     is_limited: bool,
 ) -> Path {
     let origin = seen.origin();
+    let waited = seen
+        .came
+        .iter()
+        .filter_map(|came| Some(((came.time_ns - origin) as f64 / 1e9, came.wait_ns? as f64 / 1e9)));
+    let waits: Vec<(f64, f64)> = waited.collect();
+    let step = waits.len().div_ceil(MOST_POINTS).max(1);
+    let waits = waits.into_iter().step_by(step).collect();
+    let longer = delays::take_out(seen);
     let rates = rate::rates(seen);
     let at_least_bps = rate::at_least(seen);
     let bps = rates.first().map_or(at_least_bps, |rate| rate.bps).max(1.0);
     let tx = ((seen.segment + seen.headers) as f64 * 8e9 / bps) as i64;
     let gaps = gaps::gaps(seen, tx);
-    let losses = gaps::losses(seen, &gaps);
+    let bursts = bursts(seen);
+    let losses = gaps::losses(seen, &gaps, bursts.is_some());
     let mut bytes = 0;
     let course: Course = seen
         .came
@@ -160,11 +175,6 @@ fn told(
             ((came.time_ns - origin) as f64 / 1e9, bytes)
         })
         .collect();
-    let mut waits: Vec<i64> = seen.sent.iter().filter_map(|sent| sent.wait_ns).collect();
-    waits.sort_unstable();
-    let at = |share: usize| {
-        waits.get(waits.len().saturating_sub(1) * share / 100).map_or(0.0, |wait| *wait as f64 / 1e9)
-    };
     let base = if seen.is_opened { seen.base } else { (seen.least - tx).max(seen.base / 2) };
     let is_closed =
         exchange.flow.packets.rows().any(|row| row.way == exchange.way && row.has(crate::tcp::FIN));
@@ -179,17 +189,19 @@ fn told(
         least_s: seen.least as f64 / 1e9,
         at_least_bps,
         wait_s: seen.largest_wait() as f64 / 1e9,
+        full_wait_s: losses.wait_ns as f64 / 1e9,
         full: losses.full,
         lost: losses.other,
         packets: seen.sent.iter().map(|sent| sent.segments).sum(),
         gaps,
+        longer,
         window: window(seen, exchange).filter(|_| is_limited),
         first_window: seen.first_window,
-        bursts: bursts(seen),
+        bursts,
         bytes,
         is_closed,
         course: thinned(course),
-        waits_s: [at(5), at(25), at(50), at(75), at(95)],
+        waits,
         timeouts_s: seen
             .timeouts
             .as_ref()
@@ -229,10 +241,9 @@ fn bursts(seen: &Seen) -> Option<Bursts> {
     let mut bursts: Vec<(i64, u64)> = Vec::new();
     let mut before = None::<i64>;
     for came in &seen.came {
+        let is_one = |before: i64| came.time_ns - before < pause || !seen.is_idle_behind(before);
         match bursts.last_mut() {
-            Some(burst) if before.is_some_and(|before| came.time_ns - before < pause) => {
-                burst.1 += came.bytes
-            }
+            Some(burst) if before.is_some_and(is_one) => burst.1 += came.bytes,
             _ => bursts.push((came.time_ns, came.bytes)),
         }
         before = Some(came.time_ns);

@@ -2,7 +2,7 @@
 //!
 //! Times are those of the sender's clock. How the round trip is split is unknown, so both ways take half of it.
 
-use crate::why::exchange::{Exchange, Place};
+use crate::why::exchange::{Exchange, MS, Place};
 use crate::why::pair::Pair;
 use crate::why::receiver::Receiver;
 use crate::why::sender::{Sender, Silence};
@@ -60,6 +60,9 @@ pub struct Seen {
     pub first_window: u64,
     /// The last packet of the flow.
     pub end_ns: i64,
+    /// `None`: waits are of both ways. `Some`: they are of the way to the receiver, and the round trip grows by this time
+    /// where it becomes longer, if that is known.
+    pub back_grows: Option<Option<i64>>,
 }
 
 impl Seen {
@@ -71,6 +74,15 @@ impl Seen {
     /// The first sending of data.
     pub fn origin(&self) -> i64 {
         self.sent.first().map_or(0, |sent| sent.time_ns)
+    }
+
+    /// True if nothing was under way at an arrival, and nothing was sent for a while behind its report.
+    pub fn is_idle_behind(&self, arrival: i64) -> bool {
+        let back = self.base - self.ahead();
+        let from = arrival - self.ahead() + 1;
+        let to = arrival + back + (self.base / 2).max(50 * MS);
+        let next = self.sent.partition_point(|sent| sent.time_ns < from);
+        self.sent.get(next).is_none_or(|sent| sent.time_ns > to)
     }
 
     /// The packets of one capture.
@@ -91,6 +103,7 @@ impl Seen {
             headers: if exchange.ticks[0].is_some() { 52 } else { 40 },
             first_window: 0,
             end_ns: exchange.flow.packets.time_ns.last().copied().unwrap_or(0),
+            back_grows: None,
         }
     }
 
@@ -124,6 +137,7 @@ impl Seen {
         seen.came =
             together(pieces.map(|(piece, came)| (came.0 + shift, piece.bytes(), Some(came.1))).collect());
         seen.stalls = pair.stalls();
+        seen.back_grows = Some(grown(sender, seen.least));
         for (silence, _) in &mut seen.stalls {
             silence.start_ns += shift;
             silence.end_ns += shift;
@@ -167,6 +181,16 @@ fn together(mut pieces: Vec<(i64, u64, Option<i64>)>) -> Vec<Came> {
         }
     }
     all
+}
+
+/// By how much the round trip is longer in the second where it is longest at least.
+fn grown(sender: &Sender<'_>, least: i64) -> Option<i64> {
+    let mut slices = std::collections::BTreeMap::<i64, i64>::new();
+    for (time, rtt) in &sender.rtts {
+        let slice = slices.entry(time / 1_000_000_000).or_insert(*rtt);
+        *slice = (*slice).min(*rtt);
+    }
+    slices.into_values().max().map(|rtt| rtt - least)
 }
 
 /// The part that the sender's capture gives of both.
@@ -263,5 +287,6 @@ fn at_receiver(exchange: &Exchange<'_>) -> Option<Seen> {
     seen.first_window = 10;
     seen.came = together(pieces);
     seen.stalls = receiver.stalls();
+    seen.back_grows = Some(None);
     Some(seen)
 }
