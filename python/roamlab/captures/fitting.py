@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roamlab.captures import likeness, twin
-from roamlab.captures.likeness import Nearness, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from roamlab.captures.likeness import Nearness, Outcome
     from roamlab.captures.path import FlowPath
     from roamlab.captures.twin import Setting, Unknown
 
@@ -35,6 +35,8 @@ LEAST_SPAN_S = 0.002
 """The end of a gap that is known so well is not searched for."""
 LEAST_BEFORE_S = 1.0
 """A shorter time before the first gap does not tell senders apart."""
+MOST_ROUNDS = 3
+"""Searches over all ranges."""
 DRAWS = 12
 """Twins that give the interval of an answer."""
 
@@ -160,28 +162,39 @@ def _of_each_sender(made: Sequence[Made]) -> list[Made]:
 
 
 def _refined(made: Made, path: FlowPath, unknowns: Sequence[Unknown]) -> Made:
-    """The nearest one along each range, one range after the other."""
-    for at in sorted(_ends(path, made.setting.place)):
-        low, high = path.gaps[at].ends(made.setting.place)
-        values = np.linspace(low, high, STEPS)
-        made = make([made.setting, *(made.setting.with_end(at, float(value)) for value in values)], path)[0]
-        near = (high - low) / (STEPS - 1)
-        now = made.setting.gaps[at][1]
-        values = np.clip(now + near * np.array([-0.6, -0.3, 0.3, 0.6]), low, high)
-        made = make([made.setting, *(made.setting.with_end(at, float(value)) for value in values)], path)[0]
-    for unknown in unknowns:
-        if unknown.name not in (twin.RATE, twin.ROOM):
-            continue
-        values = np.linspace(unknown.low, unknown.high, 5 if unknown.is_wide else 3)
-        made = make([made.setting, *(unknown.change(made.setting, float(value)) for value in values)], path)[0]
-    if path.gaps:
-        earliest, latest = path.gaps[0].starts(made.setting.place)
-        slack = (latest - earliest) / 2
-        made = make([made.setting, *(made.setting.moved(by) for by in (-slack, -slack / 2, slack / 2, slack))], path)[0]
+    """The nearest one along each range, one range after the other, until none is nearer."""
+    for _ in range(MOST_ROUNDS):
+        before = made.nearness.score
+        for at in sorted(_ends(path, made.setting.place)):
+            made = _with_nearest_end(made, path, at)
+        for unknown in unknowns:
+            if unknown.name in (twin.RATE, twin.ROOM):
+                values = np.linspace(unknown.low, unknown.high, 5 if unknown.is_wide else 3)
+                changed = [unknown.change(made.setting, float(value)) for value in values]
+                made = make([made.setting, *changed], path)[0]
+        if path.gaps:
+            earliest, latest = path.gaps[0].starts(made.setting.place)
+            slack = (latest - earliest) / 2
+            moved = [made.setting.moved(by * slack) for by in (-1.0, -0.5, 0.5, 1.0)]
+            made = make([made.setting, *moved], path)[0]
+        if made.nearness.score > 0.9 * before:
+            break
     return made
 
 
-def draws_of(setting: Setting, unknowns: Sequence[Unknown], count: int) -> list[tuple[Setting, dict[str, float]]]:
+def _with_nearest_end(made: Made, path: FlowPath, at: int) -> Made:
+    """The nearest one with another end of one gap: over all of its range, then closer."""
+    low, high = path.gaps[at].ends(made.setting.place)
+    values = np.linspace(low, high, STEPS)
+    made = make([made.setting, *(made.setting.with_end(at, float(value)) for value in values)], path)[0]
+    near = (high - low) / (STEPS - 1)
+    values = np.clip(made.setting.gaps[at][1] + near * np.array([-0.6, -0.3, 0.3, 0.6]), low, high)
+    return make([made.setting, *(made.setting.with_end(at, float(value)) for value in values)], path)[0]
+
+
+def draws_of(
+    setting: Setting, unknowns: Sequence[Unknown], count: int
+) -> list[tuple[Setting, dict[str, float]]]:
     """Settings with each unknown drawn from its range, spread evenly over it, and the values drawn."""
     draws = random.Random(f"twin/{count}")
     order = {unknown.name: draws.sample(range(count), count) for unknown in unknowns}

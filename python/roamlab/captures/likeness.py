@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from roamlab.captures.twin_scenario import scenario
 from roamlab.records import metrics
 from roamlab.running.ensemble import Job, measure
 
@@ -72,16 +73,16 @@ class Nearness:
 def run(settings: Sequence[Setting], end_s: float, seed: int = 1) -> list[Outcome]:
     """Runs of settings, in their order; `end_s`: goodput is that of the time up to it."""
     return measure(
-        [Job(setting.scenario(), seed) for setting in settings],
+        [Job(scenario(setting), seed) for setting in settings],
         lambda _job, results: outcome(results, end_s),
         wanted=lambda _job: ["deliveries", "flows"],
     )
 
 
-def outcome(results: Results, end_s: float) -> Outcome:
-    """What came of the flow `flow` of a run."""
+def outcome(results: Results, end_s: float, flow: str = "flow") -> Outcome:
+    """What came of a flow of a run."""
     rows = results.columns("deliveries")
-    chosen = metrics.rows_of_flow(rows, "flow") & rows["fresh"].astype(bool)
+    chosen = metrics.rows_of_flow(rows, flow) & rows["fresh"].astype(bool)
     arrived = rows["time_ns"][chosen].astype(np.int64)
     sent = rows["sent_ns"][chosen].astype(np.int64)
     if arrived.size == 0:
@@ -89,16 +90,16 @@ def outcome(results: Results, end_s: float) -> Outcome:
         return Outcome(nothing, nothing, 0, 0.0, end_s, nothing)
     delays = (arrived - sent) / 1e9
     times = (arrived - sent.min()) / 1e9
-    total = metrics.total(results, "flow", "delivered_bytes")
+    total = metrics.total(results, flow, "delivered_bytes")
     # A flow's mean payload, as for its goodput.
-    amounts = total / metrics.total(results, "flow", "delivered_pkts") * np.arange(1.0, arrived.size + 1)
-    done = metrics.total(results, "flow", "completed_ns") >= 0
+    amounts = total / metrics.total(results, flow, "delivered_pkts") * np.arange(1.0, arrived.size + 1)
+    done = metrics.total(results, flow, "completed_ns") >= 0
     end = float(times[-1]) if done else end_s
     within = times <= end
     return Outcome(
         times,
         amounts,
-        int(metrics.total(results, "flow", "timeouts")),
+        int(metrics.total(results, flow, "timeouts")),
         (total if done else float(amounts[within][-1]) if within.any() else 0.0) * 8 / end,
         longest_stall(times, None if done else end_s),
         delays - delays.min(),

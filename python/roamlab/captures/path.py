@@ -86,7 +86,7 @@ class FlowPath:
     gaps: list[Gap]
     """Silences of the path."""
     longer: dict[str, Any] | None
-    """A longer path: `from_s`, `to_s` (None: to the end), and by how much each way is longer, `ahead_s` and `back_s`."""
+    """A longer path: `from_s`, `to_s` (None: to the end), and by how much each way is, `ahead_s` and `back_s`."""
     window: int | None
     """The receiver's window in segments, if it limits the flow."""
     first_window: int
@@ -121,7 +121,7 @@ class FlowPath:
 
     @property
     def end_s(self) -> float:
-        """The end of the time over which goodput is taken: of a closed flow its last byte, otherwise the capture's end."""
+        """End of the time over which goodput is taken: of a closed flow its last byte, otherwise its last packet."""
         return float(self.course[-1, 0]) if self.is_closed else self.length_s
 
     @property
@@ -193,12 +193,14 @@ def _of(found: dict[str, Any]) -> FlowPath:
         )
         for gap in found["gaps"]
     ]
-    series = {
-        name: np.asarray(found[name], dtype=np.float64).reshape(-1, 2) for name in ("course", "waits")
-    }
     known = {field.name for field in fields(FlowPath)}
     return FlowPath(
-        **{name: value for name, value in found.items() if name in known - {"gaps", *series}},
+        **{name: value for name, value in found.items() if name in known - {"gaps", "course", "waits"}},
         gaps=gaps,
-        **series,
+        course=_columns(found["course"]),
+        waits=_columns(found["waits"]),
     )
+
+
+def _columns(rows: list[list[float]]) -> NDArray[np.float64]:
+    return np.asarray(rows, dtype=np.float64).reshape(-1, 2)

@@ -99,11 +99,11 @@ def remedies(found: Twin, count: int = DRAWS) -> tuple[Remedy, list[Remedy]]:
     base = outcomes[: len(settings)]
     for place, (what, _) in enumerate(named):
         part = outcomes[place * len(settings) : (place + 1) * len(settings)]
-        rows.append(_row(what, part, base, [values for _, values in drawn], found.unknowns, error))
+        rows.append(row(what, part, base, [values for _, values in drawn], found.unknowns, error))
     return rows[0], rows[1:]
 
 
-def _row(
+def row(
     what: str,
     made: Sequence[Outcome],
     base: Sequence[Outcome],
@@ -111,6 +111,10 @@ def _row(
     unknowns: Sequence[Unknown],
     error: float,
 ) -> Remedy:
+    """The effect of a change: its runs, those of the same twins without it, and the values that these were drawn with.
+
+    The first run of both is that of the nearest twin, which was not drawn. `error`: of the twin's goodput, as a share.
+    """
     goodput = np.array([each.goodput_bps for each in made])
     stalls = np.array([each.stall_s for each in made])
     gain = goodput - np.array([each.goodput_bps for each in base])
@@ -138,15 +142,17 @@ def _depends(
     """The range that explains most of the differences."""
     if not values or goodput.std() == 0:
         return ""
-    shares = []
+    share, named = 0.0, ""
     for unknown in unknowns:
         drawn = np.array([each[unknown.name] for each in values])
         if drawn.std() > 0:
-            shares.append((float(np.corrcoef(drawn, goodput)[0, 1] ** 2), unknown))
-    share, unknown = max(shares, key=lambda each: each[0], default=(0.0, None))
-    if unknown is None or share < EXPLAINS:
-        return "depends on the instant of events within a round trip, which no capture of another sender tells"
-    return f"depends on the {unknown.words()}"
+            of_it = float(np.corrcoef(drawn, goodput)[0, 1] ** 2)
+            share, named = max((share, named), (of_it, unknown.words()))
+    if share < EXPLAINS:
+        return (
+            "depends on the instant of events within a round trip, which no capture of another sender tells"
+        )
+    return f"depends on the {named}"
 
 
 _GAIN = {"more": "more goodput in all twins", "less": "less goodput in all twins", "undecided": "undecided"}

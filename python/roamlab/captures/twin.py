@@ -1,27 +1,24 @@
 """A scenario that behaves like the path of a captured flow, and the ranges of what the capture cannot tell.
 
 The network is one link with the delays and one cell with rate and queue. A silence of the path is a time in which the
-receiver is in no cell: with a buffer at the base station packets wait for it, without one they are lost. If it comes back
-to another cell, what waited in the old cell's queue is lost as well, and the new one's is empty. A link that is down
-loses packets in front of the queue.
+receiver is in no cell: with a buffer at the base station packets wait for it, without one they are lost. If it comes
+back to another cell, what waited in the old cell's queue is lost as well, and the new one's is empty. A link that is
+down loses packets in front of the queue. A rate that changes is that of a link in front of a fast cell.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
-
-from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roamlab.captures.path import FlowPath
 
-START_S = 0.5
-"""When the flow starts: the receiver is registered by then."""
 AMPLE = 10_000
 """Packets of a queue or a buffer that never overflows."""
 PLACES = ("cell", "next", "wire")
@@ -72,6 +69,8 @@ class Setting:
     discipline: str = "droptail"
     longer: tuple[tuple[float, float, float], ...] = ()
     """Times from which on each way is longer by so much: time, to the receiver, back."""
+    rates: tuple[tuple[float, float], ...] = ()
+    """Times from which on the rate is another share of `rate_bps`, and these shares."""
     split: float = 0.5
     """The share of the round trip on the way to the receiver."""
 
@@ -84,10 +83,6 @@ class Setting:
         gaps = list(self.gaps)
         gaps[at] = (gaps[at][0], max(end_s, gaps[at][0] + 0.001))
         return replace(self, gaps=_apart(tuple(gaps)))
-
-    def scenario(self, notes: dict[str, str] | None = None, name: str = "twin") -> Scenario:
-        """It as a scenario; `notes`: comments behind its fields, by their names."""
-        return Scenario(_text(self, notes or {}), f"{name}.toml")
 
 
 def _apart(gaps: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
@@ -152,6 +147,7 @@ def first(path: FlowPath) -> Setting:
         size=path.bytes if path.is_closed else None,
         bursts=(path.bursts["bytes"], path.bursts["period_s"]) if path.bursts else None,
         longer=_longer(path),
+        rates=tuple((each["from_s"], each["bps"] / path.bps) for each in path.rates[1:]),
     )
 
 
@@ -217,7 +213,7 @@ def unknowns(path: FlowPath, place: str, rate_at_most: float | None = None) -> l
                 f"end of the gap at {gap.start_s[0] + path.start_s:.2f} s",
                 *gap.ends(place),
                 "s",
-                lambda setting, value, at=at: setting.with_end(at, value),
+                partial(_with_end, at),
             )
         )
     if path.gaps:
@@ -240,6 +236,10 @@ def unknowns(path: FlowPath, place: str, rate_at_most: float | None = None) -> l
         )
     )
     return made
+
+
+def _with_end(at: int, setting: Setting, end_s: float) -> Setting:
+    return setting.with_end(at, end_s)
 
 
 def _rate(path: FlowPath, at_most: float | None) -> Unknown:
@@ -267,130 +267,3 @@ def _queue(path: FlowPath) -> Unknown:
         return Unknown(ROOM, max(2, room - 1), room + 1, "pkt", changed)
     low, high = _room(path)
     return Unknown(ROOM, low, high, "pkt", changed, is_open=True)
-
-
-def _time(seconds: float) -> str:
-    return f"{round(seconds * 1e6)} us"
-
-
-def _text(setting: Setting, notes: dict[str, str]) -> str:
-    """The scenario as TOML."""
-    ahead = setting.base_s * setting.split
-    origin = START_S + setting.base_s
-    gaps = [(origin + start, origin + end) for start, end in setting.gaps]
-    is_cut = setting.place == "wire" and not setting.held
-    is_switched = setting.place == "next" and not setting.held and bool(gaps)
-    cells = ["cell", "next"] if is_switched else ["cell"]
-    visits, entered = [], 0.0
-    for number, (start, end) in enumerate([] if is_cut else gaps):
-        cell = cells[number % len(cells)]
-        visits.append(f'{{ cell = "{cell}", at = "{_time(entered)}", until = "{_time(start)}" }}')
-        entered = end
-    last = 0 if is_cut else len(gaps)
-    visits.append(f'{{ cell = "{cells[last % len(cells)]}", at = "{_time(entered)}" }}')
-    # A file is given the time to end.
-    length = setting.length_s if setting.size is None else 1.5 * setting.length_s + 5.0
-
-    def note(field: str) -> str:
-        return f"  # {notes[field]}" if field in notes else ""
-
-    losses = ""
-    if setting.drops:
-        losses += f'\ndrops = [{{ flow = "flow", packets = {list(setting.drops)} }}]{note("losses")}'
-    if setting.loss:
-        losses += f"\nloss = {setting.loss:.6f}{note('losses')}\nreverse_loss = 0"
-    if changes := _changes(setting, origin, ahead, gaps if is_cut else []):
-        losses += f"\nchanges = [\n    {changes},\n]"
-    wide = f"{max(10 * round(setting.rate_bps), 1_000_000_000)} bit/s"
-    return f'''[run]
-duration = "{_time(origin + length)}"{note("length")}
-profile = "{setting.profile}"{note("sender")}
-
-[network]
-queue = {{ kind = "droptail", limit = "{AMPLE} pkt" }}
-
-[[links]]
-between = ["sender", "access"]
-rate = "{wide}"
-delay = "{_time(ahead)}"{note("delay")}
-reverse_delay = "{_time(setting.base_s - ahead)}"{losses}
-
-{chr(10).join(_cell(setting, name, wide, note) for name in cells)}
-[mobility]
-{_mobility(setting, is_switched=is_switched)}{note("buffer")}
-
-[[hosts]]
-name = "receiver"
-home = "access"{note("gaps")}
-visits = [
-    {f",{chr(10)}    ".join(visits)},
-]
-
-[[flows]]
-name = "flow"
-path = ["sender", "receiver"]
-transport = {_transport(setting)}{note("transport")}
-app = {_app(setting)}{note("app")}
-
-[record]
-deliveries = true
-'''
-
-
-def _changes(setting: Setting, origin: float, ahead: float, cuts: list[tuple[float, float]]) -> str:
-    """Those of the link: its delays, and when it is down."""
-    made = [
-        (
-            origin + at,
-            f'delay = "{_time(ahead + more)}", reverse_delay = "{_time(setting.base_s - ahead + back)}"',
-        )
-        for at, more, back in setting.longer
-    ]
-    for start, end in cuts:
-        made += [(start, "up = false"), (end, "up = true")]
-    return ",\n    ".join(f'{{ at = "{_time(at)}", {what} }}' for at, what in sorted(made))
-
-
-def _cell(setting: Setting, name: str, wide: str, note: Callable[[str], str]) -> str:
-    return f'''[cells.{name}]
-router = "access"
-rate = "{round(setting.rate_bps)} bit/s"{note("rate")}
-delay = "1 us"
-queue = {{ kind = "{setting.discipline}", limit = "{setting.queue} pkt" }}{note("queue")}
-backhaul = {{ rate = "{wide}", delay = "1 us" }}
-'''
-
-
-def _mobility(setting: Setting, *, is_switched: bool) -> str:
-    """A protocol by which the receiver is reached as soon as it is in a cell."""
-    if is_switched:
-        return 'kind = "cellular-ip"'
-    buffer = '{ at = "none" }'
-    if setting.held:
-        buffer = (
-            f'{{ at = "base-station", limit = "{setting.buffer} pkt", hold = "10 min", '
-            "mark_forwarded = false, detour = false }"
-        )
-    return f'kind = "mobile-ip"\nlocal_handoff = false\nroute_optimisation = false\nbuffer = {buffer}'
-
-
-def _transport(setting: Setting) -> str:
-    words = f'kind = "tcp", variant = "{setting.variant}", segment = "{setting.segment} B"'
-    if setting.window is not None:
-        words += f', window = "{setting.window} pkt"'
-    if setting.first_window is not None:
-        words += f', initial_window = "{setting.first_window} pkt"'
-    if setting.min_rto is not None:
-        words += f', min_rto = "{setting.min_rto}"'
-    return f"{{ {words} }}"
-
-
-def _app(setting: Setting) -> str:
-    start = f'start = "{_time(START_S)}"'
-    if setting.bursts is not None:
-        size, period = setting.bursts
-        packet = min(size, 65_535)
-        rate = round(packet * 8 * size / packet / period)
-        return f'{{ kind = "cbr", rate = "{rate} bit/s", packet = "{packet} B", {start} }}'
-    size_word = f', size = "{setting.size} B"' if setting.size is not None else ""
-    return f'{{ kind = "ftp", {start}{size_word} }}'

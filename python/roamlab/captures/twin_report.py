@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from roamlab.base import figures
 from roamlab.base.output import refuse_foreign, whole_folder
 from roamlab.captures import fitting, likeness
+from roamlab.captures.twin_scenario import START_S, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from roamlab.captures.fitting import Made, Twin
@@ -66,7 +66,13 @@ def data(found: Twin) -> dict[str, Any]:
             "twin": likeness.quantiles(best.outcome.waits),
         },
         "unknown": [
-            {"name": each.name, "low": each.low, "high": each.high, "unit": each.unit, "assumed": each.is_open}
+            {
+                "name": each.name,
+                "low": each.low,
+                "high": each.high,
+                "unit": each.unit,
+                "assumed": each.is_open,
+            }
             for each in found.unknowns
         ],
     }
@@ -91,9 +97,7 @@ def lines(found: Twin) -> list[str]:
         "most outside of 1 s around timeouts",
         _waits(found),
     ]
-    others = [
-        f"{fitting.sender_of(each.setting)} {each.nearness.mean_s:.3f} s" for each in found.senders[1:]
-    ]
+    others = [f"{fitting.sender_of(each.setting)} {each.nearness.mean_s:.3f} s" for each in found.senders[1:]]
     told.append(
         f"senders by their mean distance: {found.sender} {best.nearness.mean_s:.3f} s; {', '.join(others)}"
     )
@@ -112,15 +116,15 @@ def _known(found: Twin) -> list[str]:
         how = "by short bursts: the flow did not fill the path"
     told.append(f"rate {setting.rate_bps / 1e6:.4g} Mbit/s, {how}")
     if len(path.rates) > 1:
-        rates = ", ".join(f"{each['bps'] / 1e6:.3g} from {each['from_s'] + path.start_s:.1f} s" for each in path.rates)
-        told.append(f"the rate changes ({rates} Mbit/s); the twin has the first one alone")
+        rates = ", ".join(
+            f"{each['bps'] / 1e6:.3g} from {each['from_s'] + path.start_s:.1f} s" for each in path.rates
+        )
+        told.append(f"the rate changes: {rates} Mbit/s")
     full = f"{len(path.full)} packets lost at it" if path.full else "it was never seen full"
     told.append(f"queue {setting.queue} packets: {full}")
     for (start, end), gap in zip(setting.gaps, path.gaps, strict=False):
         what = "held" if gap.is_held else "lost"
-        told.append(
-            f"gap of {end - start:.3f} s from {path.start_s + start:.3f} s on, packets {what}"
-        )
+        told.append(f"gap of {end - start:.3f} s from {path.start_s + start:.3f} s on, packets {what}")
     if {gap.is_held for gap in path.gaps} == {True, False}:
         told.append(f"packets are {'held' if setting.held else 'lost'} in all gaps of the twin")
     if path.longer:
@@ -152,13 +156,18 @@ def notes(found: Twin) -> dict[str, str]:
     path, setting = found.path, found.best.setting
     rate = path.rates[0] if path.rates else None
     if path.is_filled and rate:
-        said = f"{rate['low_bps'] / 1e6:.4g} to {rate['high_bps'] / 1e6:.4g} Mbit/s while the queue was not empty, {rate['busy_s']:.1f} s"
+        low, high = rate["low_bps"] / 1e6, rate["high_bps"] / 1e6
+        said = f"{low:.4g} to {high:.4g} Mbit/s while the queue was not empty, {rate['busy_s']:.1f} s"
     elif rate:
         said = "by short bursts: the flow did not fill the path"
     else:
         said = "what passed at least: the flow never filled the path"
     queue = f"the largest wait was {path.wait_s:.3f} s"
-    queue += f", {len(path.full)} packets were lost at it" if path.full else ", never seen full: a lower bound, doubled"
+    queue += (
+        f", {len(path.full)} packets were lost at it"
+        if path.full
+        else ", never seen full: a lower bound, doubled"
+    )
     told = {
         "length": f"{path.length_s:.3f} s of the capture",
         "sender": "the profile whose bytes over time are nearest",
@@ -177,18 +186,21 @@ def notes(found: Twin) -> dict[str, str]:
 
 def scenario_text(found: Twin) -> str:
     """The twin's scenario, with comments."""
-    path = found.path
+    path, near = found.path, found.best.nearness
+    places = {"both ends": "both ends", "middle": "a place between its ends"}
+    place = places.get(path.place, f"its {path.place}")
     head = [
         "# A twin of the path of a captured flow, made by `roamlab twin`.",
-        f"# {path.flow}, captured at {'both ends' if path.place == 'both ends' else 'its ' + path.place if path.place != 'middle' else 'a place between its ends'}.",
-        f"# 0.5 s and a round trip here are {path.start_s:.3f} s of the capture: the first sending of data.",
-        f"# Goodput {found.best.nearness.goodput:.3f} times that of the capture, bytes over time {found.best.nearness.median_s:.3f} s apart in the median.",
+        f"# {path.flow}, captured at {place}.",
+        f"# The first sending of data is at {path.start_s:.3f} s of the capture, and at {START_S:g} s and a round trip",
+        f"# here. Goodput is {near.goodput:.3f} times that of the capture, bytes over time are {near.median_s:.3f} s",
+        "# apart in the median.",
         "#",
         "# Not known, each a range that the answers were taken over:",
         *(f"#   {unknown.words()}" for unknown in found.unknowns),
         "",
     ]
-    return "\n".join(head) + "\n" + found.best.setting.scenario(notes(found)).text
+    return "\n".join(head) + "\n" + scenario(found.best.setting, notes(found)).text
 
 
 def write(found: Twin, out: Path) -> None:
@@ -227,7 +239,9 @@ def draw(found: Twin, folder: Path) -> None:
                 label="gap" if at == 0 else None,
             )
         times, amounts = path.course[:, 0], path.course[:, 1]
-        axes.plot(path.start_s + times, _megabytes(amounts), color=figures.BLUE, linestyle="-", label="capture")
+        axes.plot(
+            path.start_s + times, _megabytes(amounts), color=figures.BLUE, linestyle="-", label="capture"
+        )
         axes.plot(
             path.start_s + best.outcome.times,
             _megabytes(best.outcome.amounts),

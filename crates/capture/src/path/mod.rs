@@ -22,6 +22,8 @@ use serde::Serialize;
 const MOST_POINTS: usize = 4_000;
 /// The receiver's window is the limit if it holds for this share of the time.
 const LIMITED: f64 = 0.2;
+/// Bytes of a SYN with its options over IPv4.
+const SYN_BYTES: f64 = 60.0;
 /// Pauses of an application are longer, in round trips, and there are as many.
 const PAUSE_TRIPS: i64 = 2;
 const LEAST_BURSTS: usize = 4;
@@ -175,7 +177,9 @@ fn told(
             ((came.time_ns - origin) as f64 / 1e9, bytes)
         })
         .collect();
-    let base = if seen.is_opened { seen.base } else { (seen.least - tx).max(seen.base / 2) };
+    // The SYNs were transmitted too.
+    let opened = seen.base - (2.0 * SYN_BYTES * 8e9 / bps) as i64;
+    let base = if seen.is_opened { opened } else { seen.least - tx }.max(seen.base / 2);
     let is_closed =
         exchange.flow.packets.rows().any(|row| row.way == exchange.way && row.has(crate::tcp::FIN));
     Path {

@@ -274,8 +274,10 @@ fn at_receiver(exchange: &Exchange<'_>) -> Option<Seen> {
     for (row, came) in rows.iter().zip(&receiver.came) {
         let sent_ns = row.time_ns - ahead - came.late_ns.unwrap_or(0);
         let missing = row.seq.saturating_sub(highest).div_ceil(segment).min(100_000);
+        // They were sent right behind the packet in front of the hole.
+        let before = seen.sent.last().map_or(sent_ns, |sent| sent.time_ns);
         for _ in 0..missing {
-            seen.sent.push(Sent { time_ns: sent_ns, is_lost: Some(true), wait_ns: None, segments: 1 });
+            seen.sent.push(Sent { time_ns: before, is_lost: Some(true), wait_ns: None, segments: 1 });
         }
         highest = highest.max(row.end);
         let segments = u64::from(row.length).div_ceil(segment) as usize;

@@ -12,8 +12,12 @@ from roamlab.commands.output import print_json
 
 
 @click.command("twin")
-@click.argument("captures", metavar="CAPTURE [CAPTURE]", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--flow", metavar="TEXT", help="The flow with this text in its ends; by default the one with most data.")
+@click.argument(
+    "captures", metavar="CAPTURE [CAPTURE]", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@click.option(
+    "--flow", metavar="TEXT", help="The flow with this text in its ends; by default the one with most data."
+)
 @click.option(
     "--rate-at-most",
     metavar="MBIT/S",
@@ -28,9 +32,9 @@ def command(
     """Write a scenario that behaves like the path of a captured flow, and print how near it is.
 
     CAPTURE is a packet capture in pcap or pcapng, plain or packed with gzip or zstd. Two captures are those of the same
-    flow at both ends. The scenario is twin.toml in the folder of --out: base delay, rate, queue, losses and silences of the
-    path, and the sender whose bytes over time are nearest. What the capture cannot tell is a range, and twins drawn from
-    all ranges give the intervals of answers. `roamlab why CAPTURE --check` tests changes on these twins.
+    flow at both ends. The scenario is twin.toml in the folder of --out: base delay, rate, queue, losses and silences of
+    the path, and the sender whose bytes over time are nearest. What the capture cannot tell is a range. Twins drawn
+    from all ranges give the intervals of answers. `roamlab why CAPTURE --check` tests changes on these twins.
     """
     from roamlab.base.output import refuse_foreign
     from roamlab.captures import fitting, path, twin_report

@@ -34,7 +34,11 @@ if TYPE_CHECKING:
     type=ANY_PATH,
     help="A log of moves or of radio events for CAPTURE: which stalls begin at one?",
 )
-@click.option("--check", is_flag=True, help="Run again without each suspect: does the stall go away? Of a capture: on its twin.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Run again without each suspect: does the stall go away? Of a capture: on its twin.",
+)
 @SET
 @JSON
 def command(
