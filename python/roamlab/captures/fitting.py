@@ -37,7 +37,9 @@ LEAST_BEFORE_S = 1.0
 """A shorter time before the first gap does not tell senders apart."""
 MOST_ROUNDS = 3
 """Searches over all ranges."""
-DRAWS = 12
+ALIKE, ALIKE_S = 2.0, 0.03
+"""Gaps at another place are nearly as near up to this number of times the score, or this much more."""
+DRAWS = 15
 """Twins that give the interval of an answer."""
 
 
@@ -51,6 +53,14 @@ class Made:
 
 
 @dataclass(frozen=True)
+class Kind:
+    """A setting with its gaps at one place, and its ranges."""
+
+    setting: Setting
+    unknowns: list[Unknown]
+
+
+@dataclass(frozen=True)
 class Twin:
     """The nearest twin of a capture."""
 
@@ -58,10 +68,15 @@ class Twin:
     best: Made
     senders: list[Made]
     """The nearest one of each sender, nearest first."""
-    unknowns: list[Unknown]
-    """What the capture does not tell exactly."""
+    kinds: list[Kind]
+    """It, and those with gaps at other places that are nearly as near."""
     drawn: list[Made]
     """Others that the capture allows as well."""
+
+    @property
+    def unknowns(self) -> list[Unknown]:
+        """Quantities that the capture does not tell exactly."""
+        return self.kinds[0].unknowns
 
     @property
     def sender(self) -> str:
@@ -94,8 +109,27 @@ def fit(path: FlowPath, rate_at_most: float | None = None, draws: int = DRAWS) -
     ]
     senders = sorted([*refined, *leading[2:]], key=lambda each: each.nearness.score)
     best = senders[0]
-    unknowns = twin.unknowns(path, best.setting.place, rate_at_most)
-    return Twin(path, best, senders, unknowns, draw(best.setting, unknowns, path, draws))
+    kinds = [
+        Kind(each.setting, twin.unknowns(path, each.setting.place, rate_at_most))
+        for each in (best, *_of_other_places(best, path, rate_at_most))
+    ]
+    return Twin(path, best, senders, kinds, draw(kinds, path, draws))
+
+
+def _of_other_places(best: Made, path: FlowPath, rate_at_most: float | None) -> list[Made]:
+    """Those with gaps at other places that are nearly as near: the capture does not tell the places apart."""
+    if not path.gaps or best.setting.held:
+        return []
+    found = []
+    for place in twin.PLACES:
+        if place != best.setting.place:
+            ends = _ends(path, place)
+            setting = twin.placed(best.setting, path, place)
+            trials = (_with_ends(setting, ends, share, path) for share in (0.1, 0.4, 0.7, 0.95))
+            made = _refined(make(trials, path)[0], path, twin.unknowns(path, place, rate_at_most))
+            if made.nearness.score < max(ALIKE * best.nearness.score, best.nearness.score + ALIKE_S):
+                found.append(made)
+    return found
 
 
 def _trials(start: Setting, path: FlowPath, unknowns: Sequence[Unknown]) -> Iterator[Setting]:
@@ -192,17 +226,19 @@ def _with_nearest_end(made: Made, path: FlowPath, at: int) -> Made:
     return make([made.setting, *(made.setting.with_end(at, float(value)) for value in values)], path)[0]
 
 
-def draws_of(
-    setting: Setting, unknowns: Sequence[Unknown], count: int
-) -> list[tuple[Setting, dict[str, float]]]:
-    """Settings with each unknown drawn from its range, spread evenly over it, and the values drawn."""
+def draws_of(kinds: Sequence[Kind], count: int) -> list[tuple[Setting, dict[str, float]]]:
+    """Settings with each unknown drawn from its range, spread evenly over it, and the values drawn.
+
+    The kinds take turns. Each has another seed.
+    """
     draws = random.Random(f"twin/{count}")
-    order = {unknown.name: draws.sample(range(count), count) for unknown in unknowns}
+    order = {unknown.name: draws.sample(range(count), count) for unknown in kinds[0].unknowns}
     made = []
     for number in range(count):
+        kind = kinds[number % len(kinds)]
         values: dict[str, float] = {}
-        changed = setting
-        for unknown in unknowns:
+        changed = replace(kind.setting, seed=number + 1)
+        for unknown in kind.unknowns:
             share = (order[unknown.name][number] + draws.random()) / count
             values[unknown.name] = unknown.low + share * (unknown.high - unknown.low)
             changed = unknown.change(changed, values[unknown.name])
@@ -210,6 +246,6 @@ def draws_of(
     return made
 
 
-def draw(setting: Setting, unknowns: Sequence[Unknown], path: FlowPath, count: int) -> list[Made]:
+def draw(kinds: Sequence[Kind], path: FlowPath, count: int) -> list[Made]:
     """Runs of settings that the capture allows."""
-    return make((each for each, _ in draws_of(setting, unknowns, count)), path)
+    return make((each for each, _ in draws_of(kinds, count)), path)

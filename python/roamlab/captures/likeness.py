@@ -34,7 +34,7 @@ LEAST_STALL_S = 0.2
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run. Times are in s from the first sending of data."""
+    """The result of a run. Times are in s from the first sending of data."""
 
     times: NDArray[np.float64]
     """Arrivals of new data."""
@@ -70,17 +70,17 @@ class Nearness:
         return self.mean_s + self.waits_s + 0.1 * abs(self.timeouts or 0) + abs(self.goodput - 1)
 
 
-def run(settings: Sequence[Setting], end_s: float, seed: int = 1) -> list[Outcome]:
+def run(settings: Sequence[Setting], end_s: float) -> list[Outcome]:
     """Runs of settings, in their order; `end_s`: goodput is that of the time up to it."""
     return measure(
-        [Job(scenario(setting), seed) for setting in settings],
+        [Job(scenario(setting), setting.seed) for setting in settings],
         lambda _job, results: outcome(results, end_s),
         wanted=lambda _job: ["deliveries", "flows"],
     )
 
 
 def outcome(results: Results, end_s: float, flow: str = "flow") -> Outcome:
-    """What came of a flow of a run."""
+    """The result of a flow of a run."""
     rows = results.columns("deliveries")
     chosen = metrics.rows_of_flow(rows, flow) & rows["fresh"].astype(bool)
     arrived = rows["time_ns"][chosen].astype(np.int64)

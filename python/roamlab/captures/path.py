@@ -51,7 +51,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class FlowPath:
-    """What the packets of one flow tell of its path. Times are in s from the first sending of data."""
+    """The path of one flow, as its packets show it. Times are in s from the first sending of data."""
 
     flow: str
     """Its ends, sender of the data first."""

@@ -1,4 +1,4 @@
-"""What would have helped a captured flow: changes of its twin, each with the interval over what the capture allows."""
+"""Remedies for a captured flow: changes of its twin, each with the interval over what the capture allows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from roamlab.captures.likeness import Outcome
     from roamlab.captures.twin import Setting, Unknown
 
-DRAWS = 12
+DRAWS = 15
 """Twins of which each change is run."""
 EXPLAINS = 0.5
 """A range that explains this share of the variance is named."""
@@ -42,7 +42,7 @@ class Remedy:
     gain: str
     """"more", "less" or "undecided": the goodput against the same twins without the change."""
     warning: str = ""
-    """What the answer depends on that the capture cannot tell."""
+    """The quantity that the answer depends on, and that the capture cannot tell."""
 
     def data(self) -> dict[str, Any]:
         """For programs."""
@@ -87,8 +87,8 @@ def _half(setting: Setting) -> Setting:
 
 
 def remedies(found: Twin, count: int = DRAWS) -> tuple[Remedy, list[Remedy]]:
-    """The twins as they are, and what each change makes of them."""
-    drawn = fitting.draws_of(found.best.setting, found.unknowns, count)
+    """The unchanged twins, and the effect of each change."""
+    drawn = fitting.draws_of(found.kinds, count)
     settings = [found.best.setting, *(setting for setting, _ in drawn)]
     named = [("as captured", settings)]
     for place, (what, _) in enumerate(changes(found.best.setting)):
@@ -160,11 +160,11 @@ _GAIN = {"more": "more goodput in all twins", "less": "less goodput in all twins
 
 @dataclass(frozen=True)
 class Check:
-    """What would have helped a flow."""
+    """The remedies for a flow."""
 
     found: Twin
     base: Remedy
-    """The twins as they are."""
+    """The unchanged twins."""
     rows: list[Remedy]
 
     def data(self) -> dict[str, Any]:
@@ -194,7 +194,7 @@ class Check:
 
 
 def check(paths: Sequence[Path], flow: str | None) -> Check:
-    """What would have helped the flow with most data in a capture, or in two of both ends."""
+    """The remedies for the flow with most data in a capture, or in two of both ends."""
     found = fitting.fit(path.read(paths, flow))
     base, rows = remedies(found)
     return Check(found, base, rows)

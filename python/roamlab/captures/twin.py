@@ -26,7 +26,7 @@ PLACES = ("cell", "next", "wire")
 MOST_TIMES = 30
 """Losses at more times than these are lost at random, by their share; of fewer each is lost by its number."""
 UNKNOWN_TIMES = 4.0
-"""ASSUMPTION: a rate or a queue of which a lower bound alone is known is at most so many times as large."""
+"""ASSUMPTION: a rate or a queue of which a lower bound alone is known is at most this number of times as large."""
 RATE, ROOM = "rate", "room of the queue"
 """Names of two unknowns."""
 HANDSHAKE = 2
@@ -69,6 +69,8 @@ class Setting:
     discipline: str = "droptail"
     longer: tuple[tuple[float, float, float], ...] = ()
     """Times from which on each way is longer by so much: time, to the receiver, back."""
+    seed: int = 1
+    """Of its random numbers."""
     rates: tuple[tuple[float, float], ...] = ()
     """Times from which on the rate is another share of `rate_bps`, and these shares."""
     split: float = 0.5
@@ -97,7 +99,7 @@ def _apart(gaps: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], 
 
 @dataclass(frozen=True)
 class Unknown:
-    """What a capture does not tell exactly."""
+    """A quantity that a capture does not tell exactly."""
 
     name: str
     """In words, for example "end of the gap at 2.92 s"."""
@@ -202,7 +204,7 @@ def _room(path: FlowPath) -> tuple[int, int]:
 
 
 def unknowns(path: FlowPath, place: str, rate_at_most: float | None = None) -> list[Unknown]:
-    """What the capture does not tell exactly, each as a range.
+    """The quantities that the capture does not tell exactly, each as a range.
 
     `place`: of the gaps. `rate_at_most`: a bound that the user knows, in bit/s.
     """

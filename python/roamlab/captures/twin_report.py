@@ -65,6 +65,7 @@ def data(found: Twin) -> dict[str, Any]:
             "capture": likeness.quantiles(path.waits[:, 1]),
             "twin": likeness.quantiles(best.outcome.waits),
         },
+        "places": [kind.setting.place for kind in found.kinds],
         "unknown": [
             {
                 "name": each.name,
@@ -102,11 +103,22 @@ def lines(found: Twin) -> list[str]:
         f"senders by their mean distance: {found.sender} {best.nearness.mean_s:.3f} s; {', '.join(others)}"
     )
     told += [f"not known: {unknown.words()}" for unknown in found.unknowns]
+    if len(found.kinds) > 1:
+        told.append(f"not known: where packets were lost in gaps: {_places(found)}")
     return ["\n  · ".join(told)]
 
 
+def _places(found: Twin) -> str:
+    names = {
+        "cell": "behind the queue",
+        "next": "with the queue, at a move to another cell",
+        "wire": "in front of the queue",
+    }
+    return "; or ".join(names[kind.setting.place] for kind in found.kinds)
+
+
 def _known(found: Twin) -> list[str]:
-    """What the capture tells of the path, in a line each."""
+    """The parts of the path, in a line each."""
     setting, path = found.best.setting, found.path
     told = [f"round trip {path.base_s:.4f} s without queues"]
     how = "measured where a queue was never empty"
@@ -198,6 +210,7 @@ def scenario_text(found: Twin) -> str:
         "#",
         "# Not known, each a range that the answers were taken over:",
         *(f"#   {unknown.words()}" for unknown in found.unknowns),
+        *([f"#   where packets were lost in gaps: {_places(found)}"] if len(found.kinds) > 1 else []),
         "",
     ]
     return "\n".join(head) + "\n" + scenario(found.best.setting, notes(found)).text

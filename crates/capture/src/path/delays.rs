@@ -79,6 +79,7 @@ pub fn take_out(seen: &mut Seen) -> Option<Longer> {
         None => (level / 2, level - level / 2),
         Some(both) => (level, (both.unwrap_or(2 * level) - level).max(0)),
     };
+    seen.longer = Some((from, to.unwrap_or(i64::MAX), ahead_ns + back_ns));
     Some(Longer {
         from_s: seconds(from),
         to_s: to.map(seconds),

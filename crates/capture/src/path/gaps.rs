@@ -14,7 +14,7 @@ const NEAR: usize = 40;
 const LEAST_RUN: usize = 8;
 const LEAST_RUN_NS: i64 = 30 * MS;
 
-/// What became of packets in a gap.
+/// The fate of packets in a gap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kept {
@@ -35,7 +35,7 @@ pub struct Gap {
     pub cut_start_s: (f64, f64),
     /// Its end there.
     pub cut_end_s: (f64, f64),
-    /// What became of packets in it.
+    /// The fate of packets in it.
     pub kept: Kept,
     /// Packets with data that were sent into it.
     pub packets: usize,
@@ -189,7 +189,7 @@ pub fn losses(seen: &Seen, gaps: &[Gap], has_bursts: bool) -> Losses {
     for sent in &seen.sent {
         let Some(wait) = sent.wait_ns else { continue };
         let arrives = seconds(sent.time_ns + ahead + wait);
-        // What waited in a gap has not waited in the queue alone.
+        // A packet that waited in a gap has not waited in the queue alone.
         let was_held =
             gaps.iter().any(|gap| seconds(sent.time_ns + ahead) < gap.end_s.1 && arrives > gap.start_s.1);
         if !was_held {

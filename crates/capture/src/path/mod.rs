@@ -1,4 +1,4 @@
-//! The path of a flow: what its packets tell of delays, rate, buffer, losses and silences, for a scenario that behaves
+//! The path of a flow: delays, rate, buffer, losses and silences as its packets show them, for a scenario that behaves
 //! like it. What they do not tell is a range.
 
 mod delays;
@@ -214,7 +214,7 @@ fn told(
     }
 }
 
-/// At most so many points, the last one among them. Ends of pauses stay.
+/// At most [`MOST_POINTS`] points, the last one among them. Ends of pauses stay.
 fn thinned(course: Course) -> Course {
     let step = course.len().div_ceil(MOST_POINTS).max(1);
     let last = course.len().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! What a capture shows of the packets of one flow, in one form for captures at the sender, at the receiver and at both.
+//! The packets of one flow as a capture shows them, in one form for captures at the sender, at the receiver and at both.
 //!
 //! Times are those of the sender's clock. How the round trip is split is unknown, so both ways take half of it.
 
@@ -63,6 +63,8 @@ pub struct Seen {
     /// `None`: waits are of both ways. `Some`: they are of the way to the receiver, and the round trip grows by this time
     /// where it becomes longer, if that is known.
     pub back_grows: Option<Option<i64>>,
+    /// From one time to another the round trip is longer by so much.
+    pub longer: Option<(i64, i64, i64)>,
 }
 
 impl Seen {
@@ -78,8 +80,10 @@ impl Seen {
 
     /// True if nothing was under way at an arrival, and nothing was sent for a while behind its report.
     pub fn is_idle_behind(&self, arrival: i64) -> bool {
-        let back = self.base - self.ahead();
-        let from = arrival - self.ahead() + 1;
+        let longer = self.longer.filter(|(from, to, _)| (*from..*to).contains(&arrival));
+        let more = longer.map_or(0, |(_, _, more)| more);
+        let back = self.base - self.ahead() + more;
+        let from = arrival - self.ahead() - more + 1;
         let to = arrival + back + (self.base / 2).max(50 * MS);
         let next = self.sent.partition_point(|sent| sent.time_ns < from);
         self.sent.get(next).is_none_or(|sent| sent.time_ns > to)
@@ -104,6 +108,7 @@ impl Seen {
             first_window: 0,
             end_ns: exchange.flow.packets.time_ns.last().copied().unwrap_or(0),
             back_grows: None,
+            longer: None,
         }
     }
 
@@ -114,7 +119,7 @@ impl Seen {
         let shift = seen.ahead() - pair.least.min(seen.ahead());
         let fates = pair.fates.iter();
         let segment = seen.segment;
-        // What was sent behind the last one that arrived may be under way.
+        // Packets that were sent behind the last one that arrived may be under way.
         let last = pair.fates.iter().rev().find(|fate| fate.came_ns != NEVER)?.sent_ns;
         seen.sent = fates
             .map(|fate| Sent {

@@ -50,7 +50,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a change would have done, by the twins and by the run's own scenario with it."""
+    """The effect of a change, by the twins and by the run's own scenario with it."""
 
     name: str
     what: str
@@ -115,11 +115,10 @@ def _changed(made: captured.Case, question: str) -> Scenario | None:
 
 
 def predicted(made: captured.Case, view: str, found: fitting.Twin) -> list[Predicted]:
-    """What each change would have done, against the truth."""
+    """The effect of each change, against the truth."""
     _, rows = remedies.remedies(found)
     told = {row.what: row.goodput_bps for row in rows}
     made_rows = []
-    end = found.path.start_s + found.path.end_s
     for question in QUESTIONS:
         scenario = _changed(made, question)
         what = (
@@ -129,7 +128,7 @@ def predicted(made: captured.Case, view: str, found: fitting.Twin) -> list[Predi
         )
         if scenario is None or what not in told:
             continue
-        outcome = likeness.outcome(simulate(scenario, made.seed), end, "d")
+        outcome = likeness.outcome(simulate(scenario, made.seed), found.path.end_s, "d")
         made_rows.append(Predicted(f"{made.kind}, {view}", what, outcome.goodput_bps, told[what]))
     return made_rows
 
