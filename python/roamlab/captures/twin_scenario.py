@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import tomli
 
 from roamlab.captures.twin import AMPLE
 from roamlab.scenarios.scenario import Scenario
@@ -11,8 +16,8 @@ from roamlab.scenarios.scenario import Scenario
 if TYPE_CHECKING:
     from roamlab.captures.twin import Setting
 
-START_S = 0.5
-"""When the flow starts: the receiver is registered by then."""
+START_S = 2.0
+"""When the flow starts: the receiver is registered by then. Agents advertise themselves each second."""
 LEAST_WIDE_BPS = 1_000_000_000
 """The rate of links that are no bottleneck, at least."""
 
@@ -20,6 +25,13 @@ LEAST_WIDE_BPS = 1_000_000_000
 def scenario(setting: Setting, notes: dict[str, str] | None = None) -> Scenario:
     """A twin as a scenario; `notes`: comments behind its fields, by their names."""
     return Scenario(_Writer(setting, notes or {}).text(), "twin.toml")
+
+
+@cache
+def _protocol(name: str) -> str:
+    """The fields of a protocol of protocols.toml."""
+    text = Path(__file__).with_name("protocols.toml").read_text(encoding="utf-8")
+    return "\n".join(f"{field} = {json.dumps(value)}" for field, value in tomli.loads(text)[name].items())
 
 
 def _time(seconds: float) -> str:
@@ -170,14 +182,14 @@ backhaul = {{ rate = "{self.wide}", delay = "1 us" }}
     def mobility(self) -> str:
         """A protocol by which the receiver is reached as soon as it is in a cell."""
         if len(self.cells) > 1:
-            return 'kind = "cellular-ip"'
+            return _protocol("two-cells")
         buffer = '{ at = "none" }'
         if self.setting.held:
             buffer = (
                 f'{{ at = "base-station", limit = "{self.setting.buffer} pkt", hold = "10 min", '
                 "mark_forwarded = false, detour = false }"
             )
-        return f'kind = "mobile-ip"\nlocal_handoff = false\nroute_optimisation = false\nbuffer = {buffer}'
+        return f"{_protocol('one-cell')}\nbuffer = {buffer}"
 
     def transport(self) -> str:
         setting = self.setting

@@ -25,6 +25,19 @@ pub struct Longer {
     pub back_s: f64,
 }
 
+/// Takes a time out of the waits of packets that were sent in a span.
+fn shorten_waits(seen: &mut Seen, (from, to): (i64, Option<i64>), level: i64) {
+    let is_in = |time: i64| time >= from && to.is_none_or(|to| time < to);
+    let shorter = |wait: i64, time: i64| if is_in(time) { (wait - level).max(0) } else { wait };
+    for sent in &mut seen.sent {
+        sent.wait_ns = sent.wait_ns.map(|wait| shorter(wait, sent.time_ns));
+    }
+    let ahead = seen.ahead();
+    for came in &mut seen.came {
+        came.wait_ns = came.wait_ns.map(|wait| shorter(wait, came.time_ns - ahead - wait));
+    }
+}
+
 /// Takes the change of the delay out of the waits. `None`: the delay does not change.
 pub fn take_out(seen: &mut Seen) -> Option<Longer> {
     let is_longer = |kind: Kind| matches!(kind, Kind::DelayStep | Kind::DelaySpike);
@@ -57,17 +70,7 @@ pub fn take_out(seen: &mut Seen) -> Option<Longer> {
         at += SLICE_NS;
     }
     let origin = seen.origin();
-    let is_in = |time: i64| time >= from && to.is_none_or(|to| time < to);
-    for sent in &mut seen.sent {
-        sent.wait_ns =
-            sent.wait_ns.map(|wait| if is_in(sent.time_ns) { (wait - level).max(0) } else { wait });
-    }
-    let ahead = seen.base / 2;
-    for came in &mut seen.came {
-        came.wait_ns = came
-            .wait_ns
-            .map(|wait| if is_in(came.time_ns - ahead - wait) { (wait - level).max(0) } else { wait });
-    }
+    shorten_waits(seen, (from, to), level);
     // A round trip without news is no silence of the longer path.
     let longest = seen.base + 2 * level + 20 * MS;
     seen.stalls.retain(|(silence, _)| {

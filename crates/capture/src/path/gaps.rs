@@ -176,53 +176,59 @@ pub struct Losses {
     pub other: Vec<usize>,
 }
 
-/// The losses outside of gaps. Behind a gap the queue may be another one. `has_bursts`: the waits are those of bursts.
-pub fn losses(seen: &Seen, gaps: &[Gap], has_bursts: bool) -> Losses {
-    let (ahead, origin) = (seen.ahead(), seen.origin());
-    let seconds = |time: i64| (time - origin) as f64 / 1e9;
-    let part = |sent: &Sent| {
-        let arrives = seconds(sent.time_ns + ahead);
-        gaps.iter().take_while(|gap| gap.end_s.0 < arrives).count()
-    };
-    let calm = |gap: &Gap, arrives: f64| arrives < gap.start_s.0 - 0.001 || arrives > gap.end_s.1;
+/// How many gaps are over when a packet is at the queue: behind a gap the queue may be another one.
+fn part(seen: &Seen, gaps: &[Gap], sent: &Sent) -> usize {
+    let arrives = seconds(seen, sent.time_ns + seen.ahead());
+    gaps.iter().take_while(|gap| gap.end_s.0 < arrives).count()
+}
+
+/// The largest wait in the queue of each part of the time.
+fn largest_waits(seen: &Seen, gaps: &[Gap]) -> Vec<i64> {
     let mut largest = vec![0; gaps.len() + 1];
     for sent in &seen.sent {
         let Some(wait) = sent.wait_ns else { continue };
-        let arrives = seconds(sent.time_ns + ahead + wait);
+        let at = sent.time_ns + seen.ahead();
         // A packet that waited in a gap has not waited in the queue alone.
-        let was_held =
-            gaps.iter().any(|gap| seconds(sent.time_ns + ahead) < gap.end_s.1 && arrives > gap.start_s.1);
+        let was_held = gaps
+            .iter()
+            .any(|gap| seconds(seen, at) < gap.end_s.1 && seconds(seen, at + wait) > gap.start_s.1);
         if !was_held {
-            let of_part = &mut largest[part(sent)];
+            let of_part = &mut largest[part(seen, gaps, sent)];
             *of_part = wait.max(*of_part);
         }
     }
+    largest
+}
+
+impl Gap {
+    /// True if a packet that is at the queue at one time, and waits at most for another, may be lost in it.
+    fn takes(&self, at_s: f64, wait_s: f64) -> bool {
+        let is_near = |time: f64| time >= self.start_s.0 - 0.001 && time <= self.end_s.1;
+        let passes = at_s < self.start_s.0 && at_s + wait_s > self.end_s.1;
+        let is_cut = at_s >= self.cut_start_s.0 && at_s <= self.cut_end_s.1;
+        self.kept == Kept::Lost && (is_near(at_s) || is_near(at_s + wait_s) || passes || is_cut)
+    }
+}
+
+/// The losses outside of gaps. `has_bursts`: the waits are those of bursts.
+pub fn losses(seen: &Seen, gaps: &[Gap], has_bursts: bool) -> Losses {
+    let largest = largest_waits(seen, gaps);
     let mut found = Losses::default();
     let mut number = 0;
     for (at, sent) in seen.sent.iter().enumerate() {
         let first = number;
         number += sent.segments;
-        if sent.is_lost != Some(true) {
+        let most = largest[part(seen, gaps, sent)];
+        let arrives = seconds(seen, sent.time_ns + seen.ahead());
+        let is_in_gap = || gaps.iter().any(|gap| gap.takes(arrives, most as f64 / 1e9));
+        if sent.is_lost != Some(true) || is_in_gap() {
             continue;
         }
-        let of_part = largest[part(sent)];
-        let arrives = seconds(sent.time_ns + ahead);
-        let is_in = |gap: &Gap| {
-            gap.kept == Kept::Lost
-                && (!calm(gap, arrives)
-                    || !calm(gap, arrives + of_part as f64 / 1e9)
-                    || arrives < gap.start_s.0 && arrives + of_part as f64 / 1e9 > gap.end_s.1
-                    || arrives >= gap.cut_start_s.0 && arrives <= gap.cut_end_s.1)
-        };
-        if gaps.iter().any(is_in) {
-            continue;
-        }
-        let from = at.saturating_sub(NEAR);
-        let near = seen.sent[from..(at + NEAR / 4).min(seen.sent.len())].iter();
+        let near = seen.sent[at.saturating_sub(NEAR)..(at + NEAR / 4).min(seen.sent.len())].iter();
         let near = near.filter_map(|other| other.wait_ns).max().unwrap_or(0);
-        if of_part > 2 * MS && near as f64 > FULL * of_part as f64 && !has_bursts {
+        if most > 2 * MS && near as f64 > FULL * most as f64 && !has_bursts {
             if found.full.is_empty() {
-                found.wait_ns = of_part;
+                found.wait_ns = most;
             }
             found.full.extend(first..number);
         } else {
