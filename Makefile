@@ -292,7 +292,8 @@ crash: .venv/.dev .venv/.extension
 # Tests try 20 and 5; all take some minutes.
 planted: .venv/.extension
 	$(BIN)/python tests/python/shared/planted.py 200 50 60
-	$(BIN)/python tests/python/shared/captured.py 0 8
+	$(BIN)/python tests/python/shared/captures/captured.py 0 8
+	$(BIN)/python tests/python/shared/captures/twinned.py 0 3 --what-if
 
 # Zig links the engine against a C library of 2018 (Debian 10, RHEL 8 and later), whatever this machine has.
 RELEASE := dist/release

@@ -63,10 +63,13 @@ class Analysis:
 def explain_qlog_file(path: Path, tell: Callable[[int], None] | None = None) -> str:
     """Why the connections of a qlog stalled, as JSON; `tell` and errors as those of captures."""
 
-def explain_captures(paths: list[Path], tell: Callable[[int], None] | None = None) -> str:
+def explain_captures(
+    paths: list[Path], tell: Callable[[int], None] | None = None, path_of: str | None = None
+) -> str:
     """Why the TCP flows of a capture stalled, or of two of the same flows, as JSON.
 
-    `tell` gets the bytes that were read, now and then. Raises `CaptureError`, and `OSError` if a file cannot be opened.
+    With `path_of` it has the path of the flow with most data among those whose ends have this text. `tell` gets the
+    bytes that were read, now and then. Raises `CaptureError`, and `OSError` if a file cannot be opened.
     """
 
 def explore_captures(

@@ -9,6 +9,7 @@ mod flows;
 mod link;
 mod network;
 mod packets;
+mod path;
 mod pcapng;
 mod qlog;
 mod record;
@@ -25,6 +26,7 @@ pub use fault::{Fault, Read};
 pub use flows::{Capture, Datagrams, Flow, Opened, read};
 pub use network::End;
 pub use packets::{Blocks, Packets, Row, Way};
+pub use path::{Bursts, Course, Gap, Kept, Longer, Path, Rate, WithPath, explain_with_path};
 pub use qlog::explain_qlog;
 pub use why::{
     Aligned, Answer, Cause, Column, Explored, Facts, Kind, Limits, Resends, Slow, Spike, Stall, Stop, Sure,

@@ -3,6 +3,7 @@
 mod anonymous;
 mod build;
 mod hostile;
+mod paths;
 mod qlogs;
 mod reading;
 mod stories;

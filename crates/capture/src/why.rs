@@ -2,16 +2,16 @@
 
 pub mod cause;
 mod course;
-mod exchange;
-mod explain;
+pub(crate) mod exchange;
+pub(crate) mod explain;
 mod explored;
-mod pair;
+pub(crate) mod pair;
 mod policer;
-mod receiver;
-mod sender;
-mod sendings;
+pub(crate) mod receiver;
+pub(crate) mod sender;
+pub(crate) mod sendings;
 mod sentences;
-mod silence;
+pub(crate) mod silence;
 mod slow;
 
 pub use cause::{Cause, Kind, Sure};

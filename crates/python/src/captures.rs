@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use roamlab_capture::{
     Addresses, Answer, Capture, Explored, Read as Found, Unwritten, anonymise, explain, explain_qlog,
-    explore, read,
+    explain_with_path, explore, read,
 };
 use serde::Serialize;
 use std::fs::File;
@@ -56,12 +56,22 @@ fn qlog(input: Reported<'_>) -> Found<Answer> {
 }
 
 /// Why the TCP flows in a capture stalled, or in two captures of the same flows, as JSON. `tell(bytes)` is called now and
-/// then. A file that cannot be read raises `CaptureError`.
+/// then. With `path_of` it has the path of the flow with most data among those whose ends have this text. A file that cannot
+/// be read raises `CaptureError`.
 #[pyfunction]
-#[pyo3(signature = (paths, tell=None))]
-pub fn explain_captures(py: Python<'_>, paths: Vec<PathBuf>, tell: Option<Py<PyAny>>) -> PyResult<String> {
-    let answer = with_captures(py, &paths, tell, explain)?;
-    json(&answer)
+#[pyo3(signature = (paths, tell=None, path_of=None))]
+pub fn explain_captures(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    tell: Option<Py<PyAny>>,
+    path_of: Option<String>,
+) -> PyResult<String> {
+    match path_of {
+        None => json(&with_captures(py, &paths, tell, explain)?),
+        Some(wanted) => {
+            json(&with_captures(py, &paths, tell, |first, second| explain_with_path(first, second, &wanted))?)
+        }
+    }
 }
 
 /// A table of a capture: its name, and its columns with their values and, of words, the words behind these.
@@ -89,7 +99,7 @@ fn with_captures<T: Send>(
     py: Python<'_>,
     paths: &[PathBuf],
     tell: Option<Py<PyAny>>,
-    take: fn(&Capture, Option<&Capture>) -> T,
+    take: impl FnOnce(&Capture, Option<&Capture>) -> T + Send,
 ) -> PyResult<T> {
     let (first, second) = match paths {
         [first] => (first, None),

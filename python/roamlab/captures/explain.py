@@ -35,10 +35,12 @@ class Answer:
     """Parts that are left out or were put right."""
     flows: list[dict[str, Any]]
     """TCP flows with data, those with the longest stall first. docs/captures.md has the fields."""
+    path: dict[str, Any] | None = None
+    """The path of a flow, if it was asked for."""
 
     def data(self) -> dict[str, Any]:
         """The same for programs."""
-        return dict(vars(self))
+        return {name: value for name, value in vars(self).items() if name != "path"}
 
 
 def explain_qlog(path: Path) -> Answer:
@@ -47,10 +49,13 @@ def explain_qlog(path: Path) -> Answer:
         return Answer(**json.loads(_roamlab.explain_qlog_file(path, tell)))
 
 
-def explain(paths: Sequence[Path]) -> Answer:
-    """Read one capture or two, and explain the stalls of their flows."""
+def explain(paths: Sequence[Path], path_of: str | None = None) -> Answer:
+    """Read one capture or two, and explain the stalls of their flows.
+
+    `path_of`: with the path of the flow with most data among those whose ends have this text.
+    """
     with reading(paths) as tell:
-        return Answer(**json.loads(_roamlab.explain_captures(list(paths), tell)))
+        return Answer(**json.loads(_roamlab.explain_captures(list(paths), tell, path_of)))
 
 
 def unpacked_name(path: Path) -> str:

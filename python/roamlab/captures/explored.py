@@ -43,7 +43,7 @@ def html(paths: Sequence[Path]) -> tuple[str, list[str]]:
         text, tables = _roamlab.explore_captures(list(paths), tell)
     facts = json.loads(text)
     if not facts["flows"]:
-        printed.check_flows(paths, explain(paths), is_qlog=False)
+        printed.check_flows(paths, explain(paths), of_qlog=False)
     pack = Pack()
     packed = {
         name: pack.table(0, [(each, np.zeros(0), ()) for each in columns])

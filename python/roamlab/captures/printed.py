@@ -41,16 +41,15 @@ def refuse_moves() -> None:
     )
 
 
-def refuse(*, check: bool, changes: bool) -> None:
-    """Refuse options that need a simulation."""
-    for option, is_given in (("--check", check), ("--set", changes)):
-        if is_given:
-            raise BadInput(
-                option,
-                "a capture is what happened, and nothing of it can be run again",
-                expected="a run folder or a scenario with this option",
-                remedy=f"leave out {option}",
-            )
+def refuse(*, changes: bool) -> None:
+    """Refuse changes of a scenario's fields."""
+    if changes:
+        raise BadInput(
+            "--set",
+            "a capture is what happened, and has no fields to change",
+            expected="a run folder or a scenario with this option",
+            remedy="leave out --set, or make a scenario of the capture: `roamlab twin CAPTURE`",
+        )
 
 
 class Chosen(Protocol):
@@ -111,11 +110,11 @@ def answer(paths: Sequence[Path], flow: str | None, stall: int | None, moved: Pa
             remedy="name the qlog of the end that sends the data",
         )
     found = explain_qlog(paths[0]) if qlogs else explain(paths)
-    check_flows(paths, found, is_qlog=bool(qlogs))
+    check_flows(paths, found, of_qlog=bool(qlogs))
     if moved is None:
-        return Flows(_chosen(found, flow, stall))
+        return Flows(chosen(found, flow, stall))
     near = moves.tie(found.flows, moves.read(moved, found.start_ns, found.length_s))
-    return Flows(_chosen(found, flow, stall), near)
+    return Flows(chosen(found, flow, stall), near)
 
 
 def is_qlog(path: Path) -> bool:
@@ -127,7 +126,7 @@ def is_qlog(path: Path) -> bool:
     return any(word in head for word in _QLOG)
 
 
-def check_flows(paths: Sequence[Path], found: Answer, *, is_qlog: bool) -> None:
+def check_flows(paths: Sequence[Path], found: Answer, *, of_qlog: bool) -> None:
     """Refuse captures without a flow that can be explained."""
     if found.flows:
         return
@@ -146,7 +145,7 @@ def check_flows(paths: Sequence[Path], found: Answer, *, is_qlog: bool) -> None:
             expected="captures of the same flows at both ends",
             remedy="explain each of them alone",
         )
-    if is_qlog:
+    if of_qlog:
         raise BadInput(
             where,
             "it has no connection with packets",
@@ -161,7 +160,7 @@ def check_flows(paths: Sequence[Path], found: Answer, *, is_qlog: bool) -> None:
     )
 
 
-def _chosen(found: Answer, flow: str | None, stall: int | None) -> Answer:
+def chosen(found: Answer, flow: str | None, stall: int | None) -> Answer:
     """The flows whose ends have this text, and of their stalls the one with this number."""
     flows = found.flows
     if flow is not None:

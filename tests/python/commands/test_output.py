@@ -36,6 +36,7 @@ WRITES: dict[str, tuple[list[str], str, bool]] = {
     "reproduce": (["reproduce", "mblue", "--runs", "1"], "report.html", True),
     "export": (["export", "made", "--format", "csv"], "flows.csv", True),
     "anonymise": (["anonymise", str(CAPTURE)], "captured-download.pcapng", True),
+    "twin": (["twin", str(CAPTURE)], "twin.toml", True),
     "sweep": (["sweep", "sweep.toml"], "sweep.json", True),
     "compare": (["compare", "handover.toml", "other.toml", *SHORT], "compare.json", True),
     "demo": (["demo"], "demo.png", True),

@@ -33,7 +33,7 @@ _WHOLE = re.compile(r"roamlab reproduce (\w+)$")
 """A paper with all of its runs: `make deep` makes them. Here mblue has few; the others have their own tests."""
 _STUDIES = [
     *("cake", "command-line", "compare-two-queues", "export", "how-far-from-linux", "interpretations"),
-    *("reports", "reproduce-a-paper", "size-a-buffer", "studies", "sweeps"),
+    *("reports", "reproduce-a-paper", "size-a-buffer", "studies", "sweeps", "twin", "why-a-download-stalls"),
 ]
 """Pages whose commands take ten seconds and more: a sixth of them runs each day, and all in `make deep`."""
 _SETTING = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}

@@ -34,7 +34,11 @@ if TYPE_CHECKING:
     type=ANY_PATH,
     help="A log of moves or of radio events for CAPTURE: which stalls begin at one?",
 )
-@click.option("--check", is_flag=True, help="Run again without each suspect: does the stall go away?")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Run again without each suspect: does the stall go away? Of a capture: on its twin.",
+)
 @SET
 @JSON
 def command(
@@ -59,20 +63,22 @@ def command(
     with the longest stall first. Two captures are those of the same flows at both ends. It may also be a qlog, the log
     of `ping -D` or `iperf3 -J`, or samples of `ss -ti`. The log of --moves has columns time_s, from and to, or time_s,
     event and cell. Its times are those of the capture's clock, or from its first packet. docs/captures.md has the
-    rules.
+    rules. With --check the path of the flow with most data becomes a scenario (`roamlab twin`), and what would have
+    helped is tried on it.
     """
-    from roamlab.captures import printed
+    from roamlab.captures import printed, remedies
     from roamlab.causes import answers
     from roamlab.scenarios.changes import assigned
 
     wanted = assigned(changes)
     if captures := printed.captures(words):
-        printed.refuse(check=check, changes=bool(wanted))
+        printed.refuse(changes=bool(wanted))
         answer = printed.answer(captures, flow, stall, moves)
+        helped = remedies.check(captures, flow) if check else None
         if as_json:
-            print_json(answer.data())
+            print_json(answer.data() | ({"check": helped.data()} if helped else {}))
         else:
-            say("\n".join(answer.lines()))
+            say("\n".join([*answer.lines(), *(helped.lines() if helped else [])]))
         return
     if moves is not None:
         printed.refuse_moves()

@@ -6,9 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from test_captures import EXAMPLE, called, pcap, why
 
 from browser import NARROW, WIDE, check_access, chromium, shown
+from capture_files import called, pcap
+from conftest import ROOT
 from playground import PAGE, need_engine, need_page, settled, until
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Browser
+
+EXAMPLE = ROOT / "examples/captures/captured-download.pcapng.gz"
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +31,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def answer() -> dict[str, Any]:
     """What `roamlab why` says of the example."""
-    told: dict[str, Any] = json.loads(why(EXAMPLE, "--json").out)
+    told: dict[str, Any] = json.loads(called("why", EXAMPLE, "--json").out)
     return told
 
 
