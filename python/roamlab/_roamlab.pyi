@@ -77,7 +77,8 @@ def explore_captures(
 ) -> tuple[str, list[tuple[str, list[tuple[str, Column, list[str]]]]]]:
     """What the explorer draws of a capture, or of two of the same flows: facts as JSON, and tables of named columns.
 
-    A column has its values and, if these are places in a list of words, the words. Times are in ns from the first packet.
+    A column has its values and, if these are places in a list of words, the words. Times are in ns from the first
+    packet.
     `tell` and errors as those of `explain_captures`.
     """
 
