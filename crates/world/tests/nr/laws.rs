@@ -394,7 +394,11 @@ impl Laws {
             let lost: BTreeSet<u64> = record.lost(flow).map(|loss| loss.seq).collect();
             let (before, behind): (Vec<u64>, Vec<u64>) =
                 (first..=last + 100).partition(|seq| in_core(*seq) <= switch);
-            let owed = |seq: &&u64| !lost.contains(seq) && got.get(seq).is_none_or(|time| *time > leaves);
+            // Earlier ones may be at the host already, behind a gap.
+            let comes = |seq: &&u64| in_core(**seq) > begin.time;
+            let owed = |seq: &&u64| {
+                comes(seq) && !lost.contains(seq) && got.get(seq).is_none_or(|time| *time > leaves)
+            };
             let due: Vec<u64> = before.iter().filter(owed).copied().collect();
             let missing: Vec<u64> = due.iter().filter(|seq| !sent.contains_key(seq)).copied().collect();
             let wrong: Vec<u64> = behind.into_iter().filter(|seq| sent.contains_key(seq)).collect();

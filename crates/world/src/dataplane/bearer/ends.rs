@@ -185,6 +185,7 @@ impl StationEnd {
         if counts == Counts::default() {
             // Packets that were sent elsewhere are of the old bearer.
             self.handed_over = 0;
+            self.sending.forget_abandoned(|_| true);
         }
         let new = Receiver::new(counts.uplink, self.values.sn_bits, self.values.t_reordering);
         self.witness = Witness::default();

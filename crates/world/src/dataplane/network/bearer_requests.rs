@@ -313,6 +313,7 @@ impl Network {
         let mut first = Vec::new();
         if restarts {
             end.sending.transmitter.continue_at(0);
+            end.sending.forget_abandoned(|_| true);
             end.restarted = cx.now;
             let stored = end.causes.react(&mut end.receiver, place, cx, |receiver, _| receiver.restart());
             self.deliver_in_order(host, stored, cx);
