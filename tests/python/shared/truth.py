@@ -15,10 +15,11 @@ from typing import Any
 import roamlab as rl
 from counted import Counted, Row
 from roamlab.running.summary import Measurement, names
+from roamlab.studies.procedures.cases import procedures
 
 ROOT = Path(__file__).parents[3]
 BASES = (
-    *("handover", "lte", "bcmp", "applications", "real-time", "access-network", "roaming", "quic") * 2,
+    *("handover", "lte", "nr", "bcmp", "applications", "real-time", "access-network", "roaming", "quic") * 2,
     *("applications", "asymmetric", "busy-cell", "today/congestion-controls", "today/fair-queues"),
     *("today/path-change", "imported/drive", "beside-ns2/reno", "beside-ns2/single"),
     *(f"gallery/{name}" for name in ("call", "crowd", "domain", "car", "street", "two-cells")),
@@ -48,6 +49,10 @@ def generate(seed: int, bases: tuple[str, ...] = BASES) -> rl.Scenario:
     }
     base = base.set_all(record)
     data = base.to_dict()
+    if base.name.endswith("nr.toml"):
+        # The functions of the core network are at the user plane function, as in the file.
+        chosen = rng.choice([each.tables["mobility"] for each in procedures()[2:]])
+        data["mobility"] = {key: value for key, value in chosen.items() if key not in ("amf", "smf")}
     for cell in data.get("cells", {}).values() if all(map(_is_table, data.get("cells", {}).values())) else ():
         cell["rate"] = f"{rng.choice((0.3, 1, 2, 8))} Mbit/s"
         if rng.random() < 0.5:

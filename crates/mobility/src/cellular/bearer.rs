@@ -186,7 +186,7 @@ impl Bearer {
         let host = self.host;
         out.push(Action::EndBearer { host });
         if let Some(inflow) = self.inflow.take() {
-            out.push(Action::SetRoute { host, from: Some(inflow.from), via: Via::Buffer, watch: false });
+            out.push(Action::SetRoute { host, from: Some(inflow.from), via: Via::Discard, watch: false });
         }
         self.set_routes(out);
     }
@@ -224,6 +224,11 @@ impl Bearer {
     pub fn since(&mut self, id: Identification) {
         self.since = id;
         self.ended = None;
+    }
+
+    /// The newest handover before the one from here.
+    pub fn before(&self) -> Identification {
+        self.since
     }
 
     /// A packet passed that it watches: a forwarded one, or the first direct one.

@@ -51,7 +51,10 @@ pub(crate) enum Message {
     /// Core network → who asked: the path goes there.
     PathSwitchRequestAck,
     /// Core network → who asked: a newer handover is known, or no such UE.
-    PathSwitchRequestFailure,
+    PathSwitchRequestFailure {
+        /// The gateway has not answered: the sessions are released.
+        released: bool,
+    },
     /// Who has the path switched → who switches it.
     ModifyBearerRequest { base_station: Addr },
     /// Core network → base station: this UE has a new connection there.

@@ -46,6 +46,8 @@ pub(crate) struct Rules {
     pub core_prepares: bool,
     /// A target has the path switched when it knows the numbers of the bearer, `false`: when the host is there.
     pub path_awaits_numbers: bool,
+    /// A path switch that the gateway does not confirm is given up after this, and the sessions are released.
+    pub switch_wait: Option<Duration>,
     /// Requests are repeated until their answers come; `false`: the transport repeats them.
     pub repeats: bool,
     /// A base station forgets a host that has gone without a command after this.

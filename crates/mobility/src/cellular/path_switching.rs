@@ -71,6 +71,8 @@ struct Change {
     also: Vec<Addr>,
     /// When the request to the gateway is repeated, if it is.
     retry: Option<Backoff>,
+    /// When it is given up, if it is.
+    until: Option<Time>,
 }
 
 impl PathSwitching {
@@ -119,7 +121,12 @@ impl PathSwitching {
     fn begin(&mut self, host: Addr, request: Request, now: Time, (rules, out): (&Rules, &mut dyn Out)) {
         let Some(known) = self.hosts.get_mut(&host) else { return };
         known.id = request.id;
-        known.change = Some(Change { request, also: Vec::new(), retry: rules.core_retry(now) });
+        known.change = Some(Change {
+            request,
+            also: Vec::new(),
+            retry: rules.core_retry(now),
+            until: rules.switch_wait.map(|wait| now + wait),
+        });
         self.ask(host, out);
     }
 
@@ -152,17 +159,40 @@ impl PathSwitching {
                 answer(host, change.request, asked, out);
             }
         }
+        self.next(host, now, (rules, out));
+        old
+    }
+
+    /// Requests that have waited for their turn.
+    fn next(&mut self, host: Addr, now: Time, (rules, out): (&Rules, &mut dyn Out)) {
         while let Some(known) = self.hosts.get_mut(&host)
             && known.change.is_none()
             && let Some(next) = known.queue.pop_front()
         {
             self.requested(host, next, now, (rules, out));
         }
-        old
+    }
+
+    /// The gateway has not answered in time: the sessions of the host are released.
+    fn give_up(&mut self, host: Addr, now: Time, (rules, out): (&Rules, &mut dyn Out)) {
+        let Some(known) = self.hosts.get_mut(&host) else { return };
+        let late = |change: &mut Change| change.until.is_some_and(|until| until <= now);
+        let Some(Change { request, also, .. }) = known.change.take_if(late) else { return };
+        // A host repeats its request for service.
+        if request.asks != Asks::Service {
+            for asked in std::iter::once(request.from).chain(also) {
+                let failure = Message::PathSwitchRequestFailure { released: true };
+                out.send(asked, Signal::about(host, request.id, failure));
+            }
+        }
+        self.next(host, now, (rules, out));
     }
 
     /// Some of its deadlines may have come.
-    pub fn on_timer(&mut self, now: Time, out: &mut dyn Out) {
+    pub fn on_timer(&mut self, now: Time, (rules, out): (&Rules, &mut dyn Out)) {
+        for host in self.hosts.keys().copied().collect::<Vec<_>>() {
+            self.give_up(host, now, (rules, out));
+        }
         let mut again = Vec::new();
         for (&host, known) in &mut self.hosts {
             let retry = known.change.as_mut().and_then(|change| change.retry.as_mut());
@@ -176,7 +206,9 @@ impl PathSwitching {
 
     /// Gives `each` all times at which it wants [`on_timer`](Self::on_timer).
     pub fn deadlines(&self, each: &mut dyn FnMut(Time)) {
-        self.hosts.values().filter_map(|known| Some(known.change.as_ref()?.retry?.at)).for_each(each);
+        for change in self.hosts.values().filter_map(|known| known.change.as_ref()) {
+            change.until.into_iter().chain(change.retry.map(|retry| retry.at)).for_each(&mut *each);
+        }
     }
 
     /// `None`: the host is not known; else whether a request is under way.
@@ -199,6 +231,9 @@ fn answer(host: Addr, request: Request, to: Addr, out: &mut dyn Out) {
 fn refuse(host: Addr, request: Request, out: &mut dyn Out) {
     // A service request is repeated by its host, with a newer identification.
     if request.asks == Asks::Switch {
-        out.send(request.from, Signal::about(host, request.id, Message::PathSwitchRequestFailure));
+        out.send(
+            request.from,
+            Signal::about(host, request.id, Message::PathSwitchRequestFailure { released: false }),
+        );
     }
 }

@@ -122,7 +122,7 @@ impl From<Message> for Kind {
             Message::RandomAccessResponse => Kind::RandomAccessResponse,
             Message::PathSwitchRequest { base_station, .. } => Kind::PathSwitchRequest { base_station },
             Message::PathSwitchRequestAck => Kind::PathSwitchRequestAck,
-            Message::PathSwitchRequestFailure => Kind::PathSwitchRequestFailure,
+            Message::PathSwitchRequestFailure { .. } => Kind::PathSwitchRequestFailure,
             Message::ModifyBearerRequest { base_station } => Kind::ModifyBearerRequest { base_station },
             Message::InitialContextSetup => Kind::InitialContextSetup,
             Message::ContextReleaseCommand => Kind::ContextReleaseCommand,

@@ -55,7 +55,7 @@ impl Agent for Mme {
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {
-            Input::Deadline => self.paths.on_timer(now, out),
+            Input::Deadline => self.paths.on_timer(now, (&self.rules, out)),
             Input::Message { from, message } => {
                 let Message { host: Some(host), id, kind } = message else { return };
                 let request = match kind {

@@ -153,6 +153,7 @@ impl Params {
             relay: None,
             core_prepares: false,
             path_awaits_numbers: false,
+            switch_wait: None,
             repeats: true,
             absence: self.timers.reloc_overall,
             timers: self.timers.clone(),

@@ -35,6 +35,7 @@ crate::transitions! {
     "switching" | "ng-handover-cancel" | "of its source" | "ng-ue-context-release-command, ng-handover-cancel-acknowledge" | "same";
     "unknown, idle, switching" | "ng-handover-cancel" | "of no handover" | "ng-handover-cancel-acknowledge" | "same";
     "unknown, idle, required, commanded, switching" | "ng-ue-context-release-request" | "" | "ng-ue-context-release-command" | "same";
+    "switching" | "time" | "the SMF has not confirmed it: the sessions are released" | "ng-path-switch-request-failure, sbi-update-sm-context-request" | "idle, required, commanded, switching";
     "idle, required, commanded, switching" | "time" | "of the source of a handover that was notified" | "ng-ue-context-release-command" | "same";
 }
 
@@ -179,6 +180,8 @@ impl Amf {
             out.push(Message::about(host, id, Kind::ContextReleaseCommand).to(source));
         }
         self.releases.retain(|(at, ..)| now < *at);
+        let out = &mut Outbox { out, amf: self.smf, by_core: false, dual: false };
+        self.paths.on_timer(now, (&self.rules, out));
     }
 }
 

@@ -76,7 +76,7 @@ pub(super) type Units = BTreeMap<Addr, Addr>;
 
 crate::transitions! {
     CentralUnit, "state of a host": None "none", Reached "reached", Preparing "preparing", Switching "switching", Admitting "admitting";
-    "any" | "f1-ul-rrc-message-transfer" | "a request of the host" | "f1-ue-context-setup-request, nas-service-request, f1-dl-rrc-message-transfer" | "reached";
+    "any" | "f1-ul-rrc-message-transfer" | "a request of the host" | "f1-ue-context-setup-request, nas-service-request, start buffering, route to buffer, f1-dl-rrc-message-transfer" | "reached";
     "reached, switching, preparing" | "f1-ue-context-setup-response" | "of the distributed unit that has the host: it gets what was sent there before, too" | "serve through, recover bearer" | "same";
     "reached" | "f1-ul-rrc-message-transfer" | "the host is at a distributed unit that was released" | "f1-dl-rrc-message-transfer" | "same";
     "reached" | "f1-ul-rrc-message-transfer" | "a report of a cell of another central unit" | "xn-handover-request" | "same";
@@ -87,9 +87,12 @@ crate::transitions! {
     "preparing" | "time" | "TXnRELOCprep" | "f1-ue-context-release-command" | "reached";
     "switching" | "f1-ue-context-modification-response" | "the source sends no more" | "serve through" | "same";
     "reached" | "f1-du-cu-cell-switch-notification" | "newer, to a candidate" | "serve through, f1-cu-du-cell-switch-notification" | "switching";
+    "reached" | "f1-du-cu-cell-switch-notification" | "the same, in a handover to another base station, which is off" | "serve through, f1-cu-du-cell-switch-notification, xn-handover-cancel, resume bearer, gtpu-end-marker, start buffering, release, route, route to reorder queue" | "switching";
+    "reached" | "f1-ul-rrc-message-transfer" | "the host has gone, and is back at its distributed unit" | "skip received, release, route, f1-ue-context-setup-request" | "same";
+    "reached" | "f1-ul-rrc-message-transfer" | "the same, at the candidate" | "serve through, xn-handover-cancel, resume bearer, gtpu-end-marker, start buffering, release, route, route to reorder queue, skip received, recover bearer" | "same";
     "reached, switching" | "f1u-delivery-status" | "" | "skip received" | "same";
     "switching" | "f1u-delivery-status" | "the last one of the source" | "recover bearer" | "same";
-    "reached, switching" | "f1-ul-rrc-message-transfer" | "the host is at another distributed unit" | "serve through, skip received, recover bearer, f1-ue-context-release-command, f1-ue-context-setup-request" | "reached";
+    "reached, switching" | "f1-ul-rrc-message-transfer" | "the host is at another distributed unit" | "serve through, skip received, release, route, route to reorder queue, recover bearer, f1-ue-context-release-command, f1-ue-context-setup-request" | "reached";
     "preparing, switching, admitting" | "f1-ul-rrc-message-transfer" | "the host continues its connection elsewhere" | "f1-ue-context-setup-request, f1-ue-context-release-command, start buffering, f1-dl-rrc-message-transfer" | "reached";
     "switching" | "time" | "the host has not come: it stays" | "f1-ue-context-setup-request, f1-ue-context-release-command" | "reached";
     "reached" | "f1-ue-context-release-request" | "the host has gone; RLC has given a packet up" | "start buffering, f1-dl-rrc-message-transfer" | "same";
@@ -100,6 +103,7 @@ crate::transitions! {
     "any" | "ng-initial-context-setup" | "of a present host" | "route, adopt bearer, f1-dl-rrc-message-transfer" | "same";
     "reached, preparing, switching" | "time, ng-ue-context-release-command" | "the base station has no context any more" | "f1-ue-context-release-command" | "none";
     "reached" | "xn-handover-request-acknowledge" | "commands the host" | "f1-ue-context-modification-request" | "same";
+    "reached" | "f1-ue-context-modification-response, time" | "the host is commanded to another central unit" | "freeze bearer, report bearer, start buffering, release into tunnel, route to buffer, route to reorder queue" | "same";
     "reached, preparing, switching" | "xn-ue-context-release, xn-handover-cancel, gtpu-end-marker" | "the host is elsewhere" | "f1-ue-context-release-command" | "none";
 }
 
@@ -145,10 +149,19 @@ enum Switch {
         target: Addr,
         until: Time,
     },
+    /// Another central unit has acknowledged a handover, and the host is commanded to it: numbers and packets follow when the
+    /// distributed unit takes nothing more from the host.
+    Leaving {
+        from: Addr,
+        acknowledge: Box<Message>,
+        until: Time,
+    },
     Switching {
         source: Addr,
         target: Addr,
         until: Time,
+        /// Of the order to the host.
+        id: Identification,
     },
 }
 
@@ -229,10 +242,8 @@ impl CentralUnit {
         let asking = self.asking.filter(|(asking, _)| *asking == host).map(|(_, unit)| unit);
         let Some(unit) = asking.or(link.map(|link| link.unit)) else { return };
         let kind = match message.kind {
-            Kind::Reconfiguration { target, dual } => {
-                let target = link.and_then(|link| link.cell).unwrap_or(target);
-                Kind::UnitModificationRequest { rrc: Box::new(Kind::Reconfiguration { target, dual }) }
-            }
+            // The distributed unit has sent it.
+            Kind::Reconfiguration { .. } => return,
             other => Kind::DownlinkRrcTransfer { rrc: Box::new(other) },
         };
         self.send(unit, (host, message.id), kind, out);
@@ -267,9 +278,18 @@ impl CentralUnit {
             return;
         }
         self.asking = Some((host, unit));
+        let returns = !self.gnodeb.is_present(host) && matches!(rrc, Kind::ReconfigurationComplete { .. });
+        if returns {
+            // Perhaps it had gone, and is at a candidate now.
+            self.pass(Input::Trigger(L2Trigger::HostArrived { host }), now, out);
+        }
         let rrc = match rrc {
             Kind::ReconfigurationComplete { received } if self.is_switched(host, unit, id) => {
-                self.switched(host, unit, (id, received), out);
+                self.switched(host, unit, (id, received), now, out);
+                return;
+            }
+            Kind::ReconfigurationComplete { received } if returns && self.is_back(host, unit, id) => {
+                self.returned(host, (id, received), now, out);
                 return;
             }
             Kind::ReconfigurationComplete { .. } if self.is_elsewhere(host, unit) => {
@@ -283,20 +303,25 @@ impl CentralUnit {
                 if central == self.address {
                     return self.reported(host, target, now, out);
                 }
-                if self.gnodeb.serves(host)
-                    && let Some(link) =
-                        self.hosts.get_mut(&host).filter(|link| matches!(link.switch, Switch::None))
-                {
+                let link = self.hosts.get_mut(&host).filter(|link| matches!(link.switch, Switch::None));
+                // The host reports again.
+                let Some(link) = link else { return };
+                if self.gnodeb.serves(host) {
                     link.cell = Some(target);
                 }
                 Kind::MeasurementReport { target: central }
             }
             Kind::ReestablishmentRequest { previous } => {
-                self.gnodeb.renew(host, id);
+                let previous = self.central_of(previous);
+                if previous == self.address {
+                    // A distributed unit may have ordered the host without success.
+                    self.gnodeb.renew(host, id);
+                }
                 self.move_to(host, unit, out);
-                Kind::ReestablishmentRequest { previous: self.central_of(previous) }
+                Kind::ReestablishmentRequest { previous }
             }
             Kind::ServiceRequest => {
+                self.gnodeb.hold(host, now, out);
                 self.move_to(host, unit, out);
                 Kind::ServiceRequest
             }
@@ -350,7 +375,8 @@ impl CentralUnit {
                 self.asking = None;
             }
             Kind::UnitSetupResponse => self.context_is_set_up(host, from, now, out),
-            Kind::UnitModificationResponse => self.source_stops(host, from, out),
+            Kind::HandoverRequestAcknowledge => self.target_is_ready(host, from, message, now, out),
+            Kind::UnitModificationResponse => self.source_stops(host, from, now, out),
             Kind::UnitCellSwitch { target } => self.unit_switches(about, (from, target), now, out),
             Kind::DeliveryStatus { done, last } => self.delivered(host, from, (done, last), out),
             Kind::UnitReleaseRequest { gone } => self.link_failed(host, from, gone, now, out),
@@ -379,7 +405,7 @@ impl Role for CentralUnit {
     fn state(&self, host: Addr) -> StateName {
         match self.hosts.get(&host).map(|link| &link.switch) {
             None => StateName::None,
-            Some(Switch::None) => StateName::Reached,
+            Some(Switch::None | Switch::Leaving { .. }) => StateName::Reached,
             Some(Switch::Admitting { .. }) => StateName::Admitting,
             Some(Switch::Preparing { .. }) => StateName::Preparing,
             Some(Switch::Switching { .. }) => StateName::Switching,
@@ -417,6 +443,7 @@ impl Agent for CentralUnit {
                 Switch::None => {}
                 Switch::Admitting { until, .. }
                 | Switch::Preparing { until, .. }
+                | Switch::Leaving { until, .. }
                 | Switch::Switching { until, .. } => each(until),
             }
             link.contexts.values().copied().flatten().for_each(&mut *each);

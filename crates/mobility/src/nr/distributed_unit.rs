@@ -19,7 +19,7 @@ crate::transitions! {
     "any" | "nas-service-request, rrc-measurement-report, rrc-reestablishment-request, rrc-reestablishment-complete, rrc-ltm-configuration-complete" | "of a present host" | "f1-ul-rrc-message-transfer" | "same";
     "none, active, stopped" | "rrc-reconfiguration-complete" | "of a present host" | "f1-ul-rrc-message-transfer" | "same";
     "reserved, expecting" | "rrc-reconfiguration-complete" | "the host has come: its packets follow" | "f1-ul-rrc-message-transfer, mac-uplink-grant, resume bearer, release, route" | "active";
-    "any" | "f1-ue-context-setup-request" | "the host is here" | "f1-ue-context-setup-response, end bearer, resume bearer, route" | "active";
+    "any" | "f1-ue-context-setup-request" | "the host is here, or should be" | "f1-ue-context-setup-response, end bearer, resume bearer, route, f1-ue-context-release-request" | "active";
     "any" | "f1-ue-context-setup-request" | "it is to come" | "f1-ue-context-setup-response, end bearer, start buffering" | "expecting";
     "any" | "f1-ue-context-setup-request" | "it may come" | "f1-ue-context-setup-response, end bearer, start buffering" | "reserved";
     "reserved" | "f1-cu-du-cell-switch-notification" | "it is to come: what has waited until now is stale" | "end bearer, start buffering" | "expecting";
@@ -110,6 +110,9 @@ impl DistributedUnit {
                 StateName::Reserved
             }
         };
+        if purpose == Purpose::Serve && !self.present.contains(&host) {
+            self.tell(host, id, Kind::UnitReleaseRequest { gone: true }, out);
+        }
         let candidates = known.map_or(Vec::new(), |known| known.candidates);
         self.hosts
             .insert(host, Context { state, id, candidates, status_at: None, order: None, leaves: false });

@@ -6,7 +6,7 @@
 
 use super::outbox::Outbox;
 use super::{Action, Input, Kind, Message, Params, Phase, Procedure};
-use crate::cellular::{self, Bearer, Context, Environment, Plan, Rules, State};
+use crate::cellular::{self, Context, Environment, Plan, Rules, State};
 use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger, Wire};
 use roamlab_engine::Time;
@@ -25,6 +25,7 @@ crate::transitions! {
     "any" | "host arrived" | "" | "" | "same";
     "any" | "host gone" | "layer 2 repeats what is not confirmed: nothing is noticed" | "" | "same";
     "any" | "nas-service-request" | "of a present host, for the AMF" | "nas-service-request" | "same";
+    "serving" | "ng-initial-context-setup" | "of a request before the last set-up" | "rrc-setup, rrc-measurement-configuration" | "same";
     "any" | "ng-initial-context-setup" | "newer, the host is present" | "no route, end bearer, route, adopt bearer, rrc-setup, rrc-measurement-configuration" | "serving";
     "serving" | "rrc-measurement-report" | "" | "xn-handover-request, ng-handover-required" | "preparing";
     "serving" | "rrc-measurement-report" | "handovers are conditional" | "xn-handover-request" | "conditional";
@@ -54,9 +55,10 @@ crate::transitions! {
     "executing" | "time" | "TXnRELOCoverall, the host is present: takes it back" | "xn-handover-cancel, ng-handover-cancel, gtpu-end-marker, resume bearer, release, route, route to reorder queue" | "serving";
     "executing" | "time" | "TXnRELOCoverall, the host has gone" | "ng-ue-context-release-request" | "leaving";
     "serving, preparing, executing" | "xn-ue-context-release" | "not older, the host has gone" | "start buffering, release into tunnel, route to buffer" | "leaving";
-    "serving, preparing, executing" | "xn-ue-context-release" | "the same, the end marker has passed, or nothing is forwarded" | "no route, end bearer" | "none";
+    "serving, preparing, executing, leaving" | "xn-ue-context-release" | "the same, the end marker has passed, or nothing is forwarded" | "no route, end bearer" | "none";
     "executing" | "ng-ue-context-release-command" | "of its handover: forwards what still comes" | "ng-ue-context-release-complete" | "leaving";
     "serving, executing, leaving" | "ng-ue-context-release-command" | "not older, the host has gone" | "no route, end bearer, ng-ue-context-release-complete" | "none";
+    "prepared" | "ng-ue-context-release-command" | "of its handover: returns its packets" | "release into tunnel, route to buffer, route to reorder queue, ng-ue-context-release-complete" | "leaving";
     "prepared" | "ng-ue-context-release-command" | "not older" | "no route, end bearer, ng-ue-context-release-complete" | "none";
     "preparing, conditional, dual" | "ng-ue-context-release-command" | "newer, the host has gone" | "no route, end bearer, ng-ue-context-release-complete" | "none";
     "any" | "ng-ue-context-release-command" | "of another handover, or the host is present" | "ng-ue-context-release-complete" | "same";
@@ -65,8 +67,8 @@ crate::transitions! {
     "prepared" | "time" | "admitted" | "xn-handover-request-acknowledge, ng-handover-request-acknowledge" | "same";
     "serving, prepared" | "xn-sn-status-transfer, ng-downlink-ran-status-transfer" | "of the handover, the first one" | "adopt bearer" | "same";
     "prepared" | "rrc-reconfiguration-complete" | "of the handover; success if it is conditional" | "skip received, release, route, route to reorder queue, ng-path-switch-request, ng-handover-notify, xn-handover-success" | "serving";
-    "serving" | "rrc-reconfiguration-complete" | "of a host whose connection continues here" | "skip received, release, route, route to reorder queue" | "same";
-    "serving" | "time" | "no numbers have come: the bearer begins again" | "end bearer, route to buffer, route, adopt bearer, rrc-full-configuration" | "same";
+    "serving" | "rrc-reconfiguration-complete" | "of a host whose connection continues here" | "resume bearer, skip received, release, route, route to reorder queue" | "same";
+    "serving" | "time" | "no numbers have come: the bearer begins again" | "end bearer, start buffering, route to buffer, route, adopt bearer, freeze bearer, rrc-full-configuration" | "same";
     "any" | "rrc-reconfiguration-complete" | "of a present host, of no handover" | "rrc-no-context" | "same";
     "prepared" | "xn-handover-cancel" | "of its source: returns its packets" | "release into tunnel, route to buffer, route to reorder queue" | "leaving";
     "prepared" | "xn-handover-cancel" | "of its source, of copies or without forwarding" | "skip received, no route, end bearer" | "none";
@@ -77,6 +79,7 @@ crate::transitions! {
     "any" | "packet" | "the first direct one: the guard begins" | "route, route to buffer, route to reorder queue" | "same";
     "any" | "time" | "guard over" | "no route, release reorder queue, route, route to buffer, gtpu-end-marker" | "same";
     "any" | "ng-path-switch-request-acknowledge" | "to the source" | "xn-ue-context-release" | "same";
+    "serving, preparing, executing, conditional, dual" | "ng-path-switch-request-failure" | "the sessions are released" | "no route, end bearer, rrc-no-context" | "none";
     "any" | "ng-path-switch-request-failure" | "the host is present" | "ng-path-switch-request" | "same";
     "serving, conditional, preparing, dual" | "retransmission limit" | "what follows waits" | "start buffering, route to buffer, rrc-no-context" | "same";
     "serving" | "rrc-reestablishment-request" | "of a present host that it has" | "start buffering, route to buffer, adopt bearer, rrc-reestablishment" | "same";
@@ -135,6 +138,10 @@ struct Host {
     succeeded: bool,
     /// The host is still at its source, too.
     dual: bool,
+    /// The host may not know that its bearer has begun again.
+    unsure: bool,
+    /// It was set up by the AMF then.
+    set_up: Option<Time>,
     /// Targets that were notified from which number on they get copies.
     told: BTreeSet<Addr>,
     /// When candidates are notified again which packets need not be sent.
@@ -156,13 +163,15 @@ enum Due {
     Command(Addr),
 }
 
-/// Re-establishment that is not complete.
+/// Re-establishment, or full configuration, that is not complete.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 struct Resuming {
     /// Of the host's request.
     id: Identification,
     /// The bearers are to continue.
     reconfigured: bool,
+    /// They begin again, by full configuration.
+    begins_again: bool,
     /// Until when the host completes it.
     until: Time,
 }
@@ -191,6 +200,8 @@ impl Host {
             resuming: None,
             succeeded: false,
             dual: false,
+            unsure: false,
+            set_up: None,
             told: BTreeSet::new(),
             status_at: None,
             released: None,
@@ -288,7 +299,7 @@ impl GNodeB {
             Kind::ServiceRequest if self.present.contains(&host) => {
                 self.send(host, (self.amf, id), kind, out);
             }
-            Kind::InitialContextSetup => self.set_up(about, out),
+            Kind::InitialContextSetup => self.set_up(about, now, out),
             Kind::HandoverRequest { plan, .. } => {
                 self.handover_requested(about, (from, from), plan, now, out)
             }
@@ -315,32 +326,11 @@ impl GNodeB {
                 self.retrieved(about, kind == Kind::RetrieveContextResponse, now, out);
             }
             Kind::ContextReleaseCommand => self.release_commanded(about, now, out),
+            Kind::PathSwitchRequestFailure { released: true } => self.sessions_released(about, now, out),
             Kind::SnStatusTransfer { counts } | Kind::DownlinkStatusTransfer { counts } => {
                 self.numbers_known(about, counts, now, out);
             }
             _ => self.with(host, now, out, |known, env| on_message(known, (from, id), &kind, env)),
-        }
-    }
-
-    /// The AMF has given the host a new connection here.
-    fn set_up(&mut self, (host, id): (Addr, Identification), out: &mut Vec<Action>) {
-        let known = self.hosts.get(&host);
-        if !self.present.contains(&host) || known.is_some_and(|known| id <= known.context.id) {
-            return;
-        }
-        let sender = &mut self.outbox(out);
-        if let Some(known) = known {
-            known.context.bearer.end(sender);
-        }
-        let bearer = Bearer::attached(host, id, sender);
-        self.retrievals.remove(&host);
-        let context = Context::new(id, State::Serving, bearer);
-        let mut new = Host::new(context);
-        new.numbered = true;
-        self.hosts.insert(host, new);
-        out.push(Action::AdoptBearer { host, counts: Counts::default() });
-        for kind in [Kind::ConnectionSetup, Kind::MeasurementConfiguration] {
-            self.send(host, (host, id), kind, out);
         }
     }
 
@@ -356,6 +346,13 @@ impl GNodeB {
             {
                 // Packets that still arrive are forwarded.
                 return known.context.released(target, env);
+            }
+            if let State::Prepared { source, granted: None, .. } = context.state
+                && id == context.id
+                && env.rules.cancelled == cellular::Cancelled::Return
+            {
+                // The source waits for what it has forwarded.
+                return known.context.cancelled(source, env);
             }
             if leaves && !expected {
                 env.note(cellular::Phase::SourceReleased);
@@ -457,7 +454,7 @@ fn on_message(
     let current = id == context.id;
     let of_path = context.path.is_some_and(|path| path.id == id);
     match *kind {
-        Kind::MeasurementReport { target } if env.present => context.reported(target, env),
+        Kind::MeasurementReport { target } if env.present && !known.unsure => context.reported(target, env),
         Kind::HandoverPreparationFailure if current => context.target_refuses(from, env),
         Kind::NgHandoverPreparationFailure { target } if current => context.target_refuses(target, env),
         Kind::HandoverSuccess if current => known.succeed(from, env),
@@ -474,7 +471,7 @@ fn on_message(
             }
             return stays && !known.marked;
         }
-        Kind::AddressIndication => {
+        Kind::AddressIndication if context.is_active() => {
             if let Some((target, id)) = known.retrieved.take_if(|retrieved| *retrieved == (from, id)) {
                 context.bearer.since(context.id);
                 context.id = id;
@@ -483,7 +480,7 @@ fn on_message(
             }
         }
         Kind::PathSwitchRequestAcknowledge if of_path => context.path_switched(env),
-        Kind::PathSwitchRequestFailure if of_path => context.path_refused(env),
+        Kind::PathSwitchRequestFailure { released: false } if of_path => context.path_refused(env),
         Kind::EndMarker { source } => {
             known.marked |= context.end_marker(source.unwrap_or(from), id, env);
             if known.marked && matches!(context.state, State::Leaving { .. }) {

@@ -181,7 +181,10 @@ crate::messages! {
     /// AMF → who asked.
     PathSwitchRequestAcknowledge "ng-path-switch-request-acknowledge" size path_switch_request_acknowledge = 124;
     /// AMF → who asked: a newer handover is known, or no such UE.
-    PathSwitchRequestFailure "ng-path-switch-request-failure" size path_switch_request_failure = 88;
+    PathSwitchRequestFailure {
+        /// The SMF has not confirmed it: the sessions are released.
+        released: bool,
+    } "ng-path-switch-request-failure" size path_switch_request_failure = 88;
     /// AMF → base station: this UE is yours.
     InitialContextSetup "ng-initial-context-setup" size initial_context_setup = 248;
     /// Source → AMF: the UE has gone and was not taken over.

@@ -46,7 +46,7 @@ impl Out for Outbox<'_> {
             Block::PathSwitchRequest { prepared: true, .. } => (to, Kind::HandoverNotify),
             Block::PathSwitchRequest { base_station, .. } => (to, Kind::PathSwitchRequest { base_station }),
             Block::PathSwitchRequestAck => (to, Kind::PathSwitchRequestAcknowledge),
-            Block::PathSwitchRequestFailure => (to, Kind::PathSwitchRequestFailure),
+            Block::PathSwitchRequestFailure { released } => (to, Kind::PathSwitchRequestFailure { released }),
             Block::ContextRelease => (to, Kind::ContextRelease),
             Block::EndMarker => (to, Kind::EndMarker { source: None }),
             Block::InitialContextSetup => (to, Kind::InitialContextSetup),

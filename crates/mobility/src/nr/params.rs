@@ -278,6 +278,7 @@ impl Params {
             order_wait: OrderWait::FirstDirect,
             relay,
             core_prepares: self.procedure == Procedure::N2,
+            switch_wait: self.timers.path_switch,
             path_awaits_numbers: self.path_switch_after == PathSwitchAfter::SnStatus,
             repeats: false,
             absence: self.timers.overall(),

@@ -6,14 +6,17 @@ use crate::{Agent, Identification, Wire};
 use roamlab_engine::{Duration, Rng, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 use std::sync::Arc;
 
 crate::transitions! {
     Smf, "state of a host": Unknown "unknown", Idle "idle", Modifying "modifying";
     "unknown, idle" | "sbi-update-sm-context-request" | "a handover is required; the target is ready and nothing is forwarded through the user plane function" | "sbi-update-sm-context-response" | "idle";
     "unknown, idle" | "sbi-update-sm-context-request" | "the path is to be switched, or packets forwarded; perhaps later" | "n4-session-modification-request" | "modifying";
+    "modifying" | "sbi-update-sm-context-request" | "another change: packets are to be forwarded, or the path is to be switched" | "n4-session-modification-request" | "same";
+    "modifying" | "sbi-update-sm-context-request" | "a handover is required; nothing is forwarded through the user plane function" | "sbi-update-sm-context-response" | "same";
     "modifying" | "time" | "the path is to be switched now" | "n4-session-modification-request" | "same";
-    "modifying" | "n4-session-modification-response" | "of the last request" | "sbi-update-sm-context-response" | "idle";
+    "modifying" | "n4-session-modification-response" | "of the last request of its kind; another one is open" | "sbi-update-sm-context-response" | "idle, modifying";
     "idle, modifying" | "time" | "forwarding ends" | "n4-session-modification-request" | "same";
 }
 
@@ -32,7 +35,8 @@ pub struct Smf {
 struct Session {
     /// It has a path.
     bound: bool,
-    change: Option<Change>,
+    /// One path switch and one beginning of forwarding at most.
+    changes: Vec<Change>,
     /// When forwarding from a source ends.
     forwarding: Vec<(Time, Identification, Addr)>,
 }
@@ -70,7 +74,7 @@ impl Smf {
         if !needs_upf {
             return out.push(Message::about(host, id, Kind::UpdateResponse { step }).to(amf));
         }
-        if session.change.is_some_and(|change| (change.id, change.step) == (id, step)) {
+        if session.changes.iter().any(|change| (change.id, change.step) == (id, step)) {
             return;
         }
         let delay = match step {
@@ -90,25 +94,27 @@ impl Smf {
                 }
             }
         }
-        session.change = Some(Change { id, step, amf, at: Some(now + delay) });
+        // A handover may be prepared while the path of the last one is being switched.
+        session.changes.retain(|change| discriminant(&change.step) != discriminant(&step));
+        session.changes.push(Change { id, step, amf, at: Some(now + delay) });
         self.on_timer(now, out);
     }
 
     fn modified(&mut self, host: Addr, id: Identification, step: Step, out: &mut Vec<Action>) {
         let Some(session) = self.hosts.get_mut(&host) else { return };
         let is_it = |change: &mut Change| (change.id, change.step, change.at) == (id, step, None);
-        if let Some(Change { amf, .. }) = session.change.take_if(is_it) {
+        for Change { amf, .. } in session.changes.extract_if(.., is_it) {
             out.push(Message::about(host, id, Kind::UpdateResponse { step }).to(amf));
         }
     }
 
     fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
         for (&host, session) in &mut self.hosts {
-            if let Some(change) = &mut session.change
-                && change.at.take_if(|at| *at <= now).is_some()
-            {
-                let kind = Kind::ModificationRequest { step: change.step };
-                out.push(Message::about(host, change.id, kind).to(self.upf));
+            for change in &mut session.changes {
+                if change.at.take_if(|at| *at <= now).is_some() {
+                    let kind = Kind::ModificationRequest { step: change.step };
+                    out.push(Message::about(host, change.id, kind).to(self.upf));
+                }
             }
             for &(_, id, source) in session.forwarding.iter().filter(|(end, ..)| *end <= now) {
                 let kind = Kind::ModificationRequest { step: Step::EndForwarding { source } };
@@ -123,8 +129,8 @@ impl Role for Smf {
     fn state(&self, host: Addr) -> StateName {
         match self.hosts.get(&host) {
             None => StateName::Unknown,
-            Some(Session { change: None, .. }) => StateName::Idle,
-            Some(Session { change: Some(_), .. }) => StateName::Modifying,
+            Some(session) if session.changes.is_empty() => StateName::Idle,
+            Some(_) => StateName::Modifying,
         }
     }
 
@@ -155,7 +161,7 @@ impl Agent for Smf {
 
     fn deadlines(&self, each: &mut dyn FnMut(Time)) {
         for session in self.hosts.values() {
-            session.change.and_then(|change| change.at).into_iter().for_each(&mut *each);
+            session.changes.iter().filter_map(|change| change.at).for_each(&mut *each);
             session.forwarding.iter().for_each(|&(end, ..)| each(end));
         }
     }

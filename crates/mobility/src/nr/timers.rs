@@ -32,6 +32,10 @@ pub struct Timers {
     /// A source that was released passes packets on for this long, or until the end marker. ASSUMPTION: an
     /// implementation's value. Default 1 s.
     pub forwarding_hold: Duration,
+    /// The AMF gives a path switch up that the SMF has not confirmed, and the sessions are released; absent: it waits.
+    /// ASSUMPTION: an implementation's value, as that of its HTTP client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_switch: Option<Duration>,
 }
 
 impl Default for Timers {
@@ -47,6 +51,7 @@ impl Default for Timers {
             joining: None,
             candidate: ms(10_000),
             forwarding_hold: ms(1_000),
+            path_switch: None,
         }
     }
 }
@@ -107,6 +112,7 @@ impl Timers {
             ("joining", self.joining),
             ("candidate", Some(self.candidate)),
             ("forwarding_hold", Some(self.forwarding_hold)),
+            ("path_switch", self.path_switch),
         ];
         match own.iter().find(|(_, value)| *value == Some(Duration::ZERO)) {
             None => Ok(()),

@@ -34,7 +34,7 @@ crate::transitions! {
     "connected" | "rrc-source-release" | "of its base station" | "leave cell, measure" | "same";
     "connected" | "link up" | "of a target that it has given up" | "leave cell" | "same";
     "searching" | "cell found" | "a candidate, once; starts T304" | "re-establish bearers, enter" | "syncing";
-    "connected" | "rrc-full-configuration" | "of its base station" | "re-establish bearers" | "same";
+    "connected" | "rrc-full-configuration" | "of its base station" | "re-establish bearers, rrc-reconfiguration-complete" | "same";
     "connected" | "rrc-ltm-configuration" | "other candidates of MAC; the same" | "measure, rrc-ltm-configuration-complete" | "same";
     "connected" | "neighbour better" | "a candidate of MAC is better on layer 1" | "l1-measurement-report" | "same";
     "connected" | "mac-cell-switch-command" | "newer, of a candidate; starts T304; without timing advance" | "recover bearer, enter" | "switching, syncing";
@@ -89,6 +89,8 @@ pub struct UserEquipment {
     ltm: Candidates,
     /// It may go to one of them after a failure.
     attempts: bool,
+    /// The last message by which its bearers have begun again.
+    begun_again: Option<Identification>,
     /// The source that it has not left yet.
     source: Option<Addr>,
     /// The target that it has given up.
@@ -194,6 +196,7 @@ impl UserEquipment {
             stored: Candidates::default(),
             ltm: Candidates::default(),
             attempts: true,
+            begun_again: None,
             source: None,
             given_up: None,
         }
@@ -436,7 +439,14 @@ impl UserEquipment {
                 self.configure(from, Candidates { id, base_stations }, out);
             }
             Kind::CellSwitchCommand { target, timing } => self.ordered((target, timing), id, now, out),
-            Kind::FullConfiguration => out.push(Action::Reestablish { reset: true }),
+            Kind::FullConfiguration => {
+                // The message may come again.
+                if self.begun_again.replace(id) != Some(id) {
+                    out.push(Action::Reestablish { reset: true });
+                }
+                let complete = Kind::ReconfigurationComplete { received: None };
+                out.push(Message::about(self.address, id, complete).to(from));
+            }
             Kind::NoContext => match self.t304.filter(|&t304| t304 > now) {
                 Some(t304) => {
                     self.state = State::Syncing { target: from, t304 };

@@ -104,11 +104,29 @@ impl RadioBearers {
         left.flat_map(|(_, end)| end.receiver.given_up().chain(end.given_up.iter().copied())).collect()
     }
 
-    /// True if a base station has delivered the packet of a host with this number.
+    /// True if a base station has delivered the packet of a host with this number, or keeps it until it can.
     pub fn has_come(&self, host: Addr, number: u32) -> bool {
         let (first, last) = ((host, NodeId(0)), (host, NodeId(u32::MAX)));
         let mut all = self.stations.range(first..=last).map(|(_, end)| &end.receiver);
-        all.any(|receiver| number < receiver.first_missing() && !receiver.has_given_up(number))
+        all.any(|receiver| {
+            let delivered = number < receiver.first_missing() && !receiver.has_given_up(number);
+            delivered || receiver.status().1.contains(&number)
+        })
+    }
+
+    /// True if a base station has sent another one a copy of the packet with this number.
+    pub fn has_copied_to(&self, host: Addr, to: Addr, number: u32) -> bool {
+        let (first, last) = ((host, NodeId(0)), (host, NodeId(u32::MAX)));
+        self.stations.range(first..=last).any(|(_, end)| end.has_copied_to(to, number))
+    }
+
+    /// The bearer of a host begins again: copies that base stations have sent are of the old one.
+    pub fn forget_copies(&mut self, host: Addr) {
+        let (first, last) = ((host, NodeId(0)), (host, NodeId(u32::MAX)));
+        for (_, end) in self.stations.range_mut(first..=last) {
+            end.copied.clear();
+            end.withdrawn.clear();
+        }
     }
 
     /// The ends at base stations, with their hosts.

@@ -1,6 +1,6 @@
 //! Random draws: a sender, its settings, and a path with what happens to it.
 
-use super::table::{AQMS, Law, Queue, ROWS, Row, STALE, TROUBLES, Trouble};
+use super::table::{AQMS, Law, Protocol, Queue, ROWS, Row, STALE, TROUBLES, Trouble};
 use roamlab_engine::Rng;
 
 /// When a flow begins, in seconds.
@@ -239,7 +239,12 @@ impl Draw {
                 self.gaps[1].1 + 1.5 + behind + self.takes() + self.grows() + settled
             }
             Trouble::Move(protocol) => {
-                let gap = if protocol.commands() { 0.05 } else { between(0.02, 0.9) };
+                let gap = match protocol {
+                    // T310, a search, system information, random access, and the context from the old base station.
+                    Protocol::NrFailing => 0.5,
+                    _ if protocol.commands() => 0.05,
+                    _ => between(0.02, 0.9),
+                };
                 self.gaps = vec![(first, first + gap + HANDOVER + self.longest_rtt())];
                 self.gaps[0].1 + 1.5 + behind + self.takes() + self.grows() + settled
             }

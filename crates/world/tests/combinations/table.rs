@@ -92,9 +92,22 @@ pub enum Protocol {
     Nr,
     /// With all links until the target has the host.
     NrDual,
+    /// Through the core network.
+    NrByCore,
+    /// The target is prepared before.
+    NrConditional,
+    /// Between two distributed units, by an order of MAC.
+    NrByUnits,
+    /// The link fails before a handover is prepared.
+    NrFailing,
 }
 
 impl Protocol {
+    /// It has bearers with numbers, and a limit before the numbers.
+    pub fn is_numbered(self) -> bool {
+        self.commands() && self != Protocol::Lte
+    }
+
     /// The hosts measure their cells, and are commanded.
     pub fn commands(self) -> bool {
         !matches!(self, Protocol::CellularIp | Protocol::Semisoft | Protocol::MobileIp)
@@ -115,6 +128,10 @@ pub const TROUBLES: &[Trouble] = &[
     Trouble::Move(Protocol::Lte),
     Trouble::Move(Protocol::Nr),
     Trouble::Move(Protocol::NrDual),
+    Trouble::Move(Protocol::NrByCore),
+    Trouble::Move(Protocol::NrConditional),
+    Trouble::Move(Protocol::NrByUnits),
+    Trouble::Move(Protocol::NrFailing),
 ];
 
 /// The queue of the path.

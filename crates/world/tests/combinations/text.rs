@@ -113,12 +113,15 @@ impl Draw {
     fn kind_and_radio(&self, protocol: Protocol) -> (String, String) {
         let event =
             "measurement = { hysteresis_db = 0.0, time_to_trigger = \"0 ms\", filter_coefficient = 0 }";
+        let near = event.replace("{ ", "{ offset_db = -10.0, ");
         let measured = "kind = \"hard\"\nmeasurement = { period = \"10 ms\" }";
+        let failing = "kind = \"hard\"\nmeasurement = { period = \"10 ms\", t310 = \"50 ms\", slope_db_per_s = 4000.0 }";
+        // A central unit learns each 10 ms what has left the queue.
+        let reported =
+            if protocol == Protocol::NrByUnits { 0.012 * self.rate / 8.0 / self.wire() } else { 0.0 };
         // A packet that finds no room before the air gets no number.
-        let nr = format!(
-            "kind = \"nr\"\namf = \"mme\"\n{event}\nbearer = {{ queue_packets = \"{} pkt\" }}",
-            self.limit
-        );
+        let bearer = format!("bearer = {{ queue_packets = \"{} pkt\" }}", (self.limit + reported).ceil());
+        let nr = format!("kind = \"nr\"\namf = \"mme\"\n{bearer}");
         match protocol {
             Protocol::CellularIp => {
                 ("kind = \"cellular-ip\"\ndomain = { gateway = \"gw\" }".into(), hard(self.gap()))
@@ -129,16 +132,29 @@ impl Draw {
             ),
             Protocol::MobileIp => ("kind = \"mobile-ip\"".into(), hard(self.gap())),
             Protocol::Lte => (format!("kind = \"lte-x2\"\nmme = \"mme\"\n{event}"), measured.into()),
-            Protocol::Nr => (nr, measured.into()),
-            Protocol::NrDual => (format!("{nr}\ndaps = true"), measured.into()),
+            Protocol::Nr => (format!("{nr}\n{event}"), measured.into()),
+            Protocol::NrDual => (format!("{nr}\n{event}\ndaps = true"), measured.into()),
+            Protocol::NrByCore => {
+                (format!("{nr}\n{event}\nprocedure = \"n2\"\nforwarding = \"indirect\""), measured.into())
+            }
+            Protocol::NrConditional => {
+                let condition = "events = [{ kind = \"a3\", offset_db = 0.0, time_to_trigger = \"0 s\" }]";
+                (format!("{nr}\n{near}\nconditional = {{ {condition} }}"), measured.into())
+            }
+            Protocol::NrByUnits => {
+                let ltm = "central_units = [\"r1\"]\nltm = { event = { offset_db = 0.0 } }";
+                (format!("{nr}\n{near}\n{ltm}"), measured.into())
+            }
+            Protocol::NrFailing => (format!("{nr}\n{event}"), failing.into()),
         }
     }
 
     /// The queue of a cell. One behind a numbered bearer has room for all that has a number.
     fn air_queue(&self, protocol: Protocol) -> String {
-        let numbered = matches!(protocol, Protocol::Nr | Protocol::NrDual);
         match self.queue {
-            Queue::DropTail if numbered => "{ kind = \"droptail\", limit = \"20000 pkt\" }".into(),
+            Queue::DropTail if protocol.is_numbered() => {
+                "{ kind = \"droptail\", limit = \"20000 pkt\" }".into()
+            }
             _ => self.queue(),
         }
     }

@@ -64,14 +64,18 @@ impl Dice {
     }
 }
 
-/// Runs walks 1 to `usual`, or to the number that the variable `ROAMLAB_WALKS` gives, on two threads, and reports all that
-/// went wrong. A walk gives how long its host was out of reach, in ns.
+/// Runs walks 1 to `usual` on two threads, or to the number that the variable `ROAMLAB_WALKS` gives, or those of a slice as
+/// in `ROAMLAB_WALKS=99-99`, and reports all that went wrong. A walk gives how long its host was out of reach, in ns.
 pub fn walks(usual: u64, walk: impl Fn(u64) -> Result<u64, String> + Sync) {
     #[expect(clippy::disallowed_methods, reason = "a test may be asked for more")]
-    let wanted = std::env::var("ROAMLAB_WALKS").ok().and_then(|number| number.parse().ok());
-    let count: u64 = wanted.unwrap_or(usual);
+    let wanted = std::env::var("ROAMLAB_WALKS").unwrap_or_else(|_| usual.to_string());
+    let (first, last) = wanted.split_once('-').unwrap_or(("1", &wanted));
+    let number = |text: &str| {
+        text.parse::<u64>().unwrap_or_else(|_| panic!("ROAMLAB_WALKS: expected 300 or 200-300, got {wanted}"))
+    };
+    let (first, last) = (number(first), number(last));
     let part = &|first: u64| {
-        let all = (first..=count).step_by(2).map(|number| (number, walk(number)));
+        let all = (first..=last).step_by(2).map(|number| (number, walk(number)));
         all.fold((Vec::new(), 0), |(mut wrong, longest), (number, outcome)| match outcome {
             Ok(silence) => (wrong, longest.max(silence)),
             Err(problem) => {
@@ -80,13 +84,20 @@ pub fn walks(usual: u64, walk: impl Fn(u64) -> Result<u64, String> + Sync) {
             }
         })
     };
-    let [(mut wrong, first), (more, second)] = std::thread::scope(|scope| {
-        let threads = [1, 2].map(|first| scope.spawn(move || part(first)));
+    let [(mut wrong, silence), (more, longest)] = std::thread::scope(|scope| {
+        let threads = [first, first + 1].map(|first| scope.spawn(move || part(first)));
         threads.map(|thread| thread.join().expect("a walk keeps the laws"))
     });
     wrong.extend(more);
-    println!("{count} walks, the longest silence {} ms", first.max(second) / MS);
-    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
+    println!("walks to {last}, the longest silence {} ms", silence.max(longest) / MS);
+    let lines = wrong.iter().map(|problem| problem.lines().next().unwrap_or_default());
+    let all = lines.collect::<Vec<&str>>().join("\n");
+    assert!(
+        wrong.is_empty(),
+        "{} of walks to {last}:\n{all}\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(20)].join("\n")
+    );
 }
 
 /// A data packet that arrived.
@@ -130,7 +141,10 @@ pub struct Release {
     /// The base station or router that it is forwarded to; empty: it goes over the air.
     pub to: Rc<str>,
     pub flow: Rc<str>,
+    pub seq: u64,
     pub serial: u64,
+    /// Its size on a wire.
+    pub bytes: u64,
     pub forwarded: bool,
 }
 
@@ -295,13 +309,16 @@ fn losses(table: &Columns) -> Vec<Loss> {
 
 fn releases(table: &Columns) -> Vec<Release> {
     let [time, serial, forwarded] = ["time_ns", "serial", "forwarded"].map(|name| table.numbers(name));
+    let [seq, bytes] = ["seq", "size_bytes"].map(|name| table.numbers(name));
     let [node, flow, to] = ["node", "flow", "to"].map(|name| table.words(name));
     let row = |row: usize| Release {
         time: time[row],
         node: node[row].clone(),
         to: to[row].clone(),
         flow: flow[row].clone(),
+        seq: seq[row],
         serial: serial[row],
+        bytes: bytes[row],
         forwarded: forwarded[row] == 1,
     };
     (0..time.len()).map(row).collect()

@@ -40,6 +40,57 @@ fn numbers_of_another_handover_are_ignored() {
     }
 }
 
+/// The lab whose link between the base stations delays these data packets, counted from the first that is forwarded.
+fn delayed(packets: &str, delay_ms: u64, lab: Lab) -> Lab {
+    let drop = format!("drops = [{{ flow = \"udp\", packets = [{packets}], delay = \"{delay_ms} ms\" }}]\n");
+    Lab { of_xn: drop, duration_ms: 8_000, ..lab }
+}
+
+/// Fault 9: the end marker overtakes data in the tunnel. Direct packets go first; they get the numbers that follow, so PDCP
+/// finds no gap, and the transport sees the order.
+#[test]
+fn a_marker_that_overtakes_data_costs_order_alone() {
+    let run = delayed("47, 48", 20, Lab::default()).run();
+    assert_eq!(run.lost(), Vec::<i64>::new(), "{}", run.chart());
+    let overtaken: Vec<u64> =
+        run.0.delivered("udp").filter(|each| each.late_by > 0).map(|each| each.seq).collect();
+    assert_eq!(overtaken, [1_047, 1_048], "{}", run.chart());
+    assert!(run.0.expiries.is_empty(), "{}", run.chart());
+}
+
+/// Fault 9 with t-Reordering: a packet that has a number comes behind the marker, and later than the host waits for it.
+#[test]
+fn a_numbered_packet_behind_the_marker_costs_the_reordering_timer_and_is_late() {
+    let run = delayed("3", 300, conditional::lab("")).run();
+    assert_eq!(run.lost(), [-2], "{}", run.chart());
+    let reasons: Vec<&str> = run.0.lost("udp").map(|loss| &*loss.reason).collect();
+    assert_eq!(reasons, ["late"], "{}", run.chart());
+    assert_eq!(run.0.expiries.len(), 1, "{}", run.chart());
+    // Behind the gap the packets wait for t-Reordering, from the first of them on.
+    assert_eq!(run.packet(-1) - run.packet(-3), 100_000 + 1_000, "{}", run.chart());
+}
+
+/// Fault 14: the SMF does not confirm the path switch. The sessions are released, what was forwarded for them is lost by that
+/// name, and the host gets another connection.
+#[test]
+fn a_path_switch_that_is_not_confirmed_releases_the_sessions() {
+    // The first one is of the first connection. Nothing repeats it.
+    let lost = || vec![Trouble::lost("n4-session-modification-request", 2)];
+    for mobility in ["", "procedure = \"n2\"\nforwarding = \"direct\""] {
+        let timers = "path_switch = \"100 ms\", t311 = \"1000 ms\",".into();
+        let run = run(lost(), &Lab { timers, ..Lab::with(mobility) });
+        let failures = run.sent("ng-path-switch-request-failure");
+        assert_eq!(failures.len(), 1, "{mobility}\n{}", run.chart());
+        let reasons: Vec<&str> = run.0.lost("udp").map(|loss| &*loss.reason).collect();
+        assert!(!reasons.is_empty(), "{mobility}\n{}", run.chart());
+        // One is on the air.
+        let named = ["bearer-ended", "no-binding", "detached"];
+        assert!(reasons.iter().all(|reason| named.contains(reason)), "{reasons:?}");
+        assert!(run.phase("service-restored") > failures[0], "{mobility}\n{}", run.chart());
+        assert!(run.0.delivered("udp").any(|delivery| delivery.sent > 7_900_000_000), "{}", run.chart());
+    }
+}
+
 /// Fault 10: direct packets that come before the target is notified of the path switch wait. When the source alone expects the host,
 /// packets find no context, and are lost by that name.
 #[test]

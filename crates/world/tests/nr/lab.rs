@@ -28,6 +28,8 @@ pub struct Lab {
     pub radio: String,
     /// There is a link between the base stations.
     pub xn: bool,
+    /// Fields of that link, in lines.
+    pub of_xn: String,
     /// More tables.
     pub more: String,
     pub troubles: Vec<Trouble>,
@@ -47,6 +49,7 @@ impl Default for Lab {
             timers: String::new(),
             radio: String::new(),
             xn: true,
+            of_xn: String::new(),
             more: String::new(),
             troubles: Vec::new(),
             first_us: 0,
@@ -73,6 +76,7 @@ impl Lab {
             ("upf", "r1", "4 ms"),
             ("upf", "r2", "4 ms"),
         ];
+        // The last one.
         if self.xn {
             links.push(("r1", "r2", "1 ms"));
         }
@@ -82,6 +86,7 @@ impl Lab {
                 "[[links]]\nbetween = [\"{left}\", \"{right}\"]\nrate = \"1 Gbit/s\"\ndelay = \"{delay}\"\n"
             );
         }
+        text += &self.of_xn;
         for (cell, router) in [("gnb1", "r1"), ("gnb2", "r2")] {
             let _ = write!(
                 text,

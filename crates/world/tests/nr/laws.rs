@@ -12,12 +12,15 @@
 //! 8. Late forwarding to candidates begins when a target has the host.
 //! 9. Within a central unit there is no message of Xn and no end marker.
 //! 10. A silence of the user plane has an explanation.
+//! 11. A source forwards the bytes that it has when it begins, and those that come until the path is switched: no others.
+//! 12. Each candidate gets as many bytes as the others, as long as they are prepared (early forwarding).
 
-use crate::lab::record::{MS, Record, Signal};
+use crate::lab::record::{Loss, MS, Phase, Record, Release, Signal};
 use roamlab_mobility::nr::{CandidateForwarding, Forwarding, Params};
 use roamlab_mobility::{BearerValues, MobilitySpec, RlcMode};
 use roamlab_world::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// Names of what a scenario permits.
 pub struct Laws {
@@ -31,6 +34,12 @@ pub struct Laws {
     datagrams: BTreeMap<String, (u64, f64)>,
     /// There are other flows.
     has_streams: bool,
+    /// A link delays single packets: the end marker may overtake them.
+    delays: bool,
+    /// From a server to the user plane function, in ns.
+    before_core: u64,
+    /// Messages that faults copy.
+    copied: BTreeSet<String>,
     /// The flows stop before the run does.
     drains: bool,
 }
@@ -65,6 +74,17 @@ impl Laws {
             lossy: table["cells"].as_table().expect("cells").values().any(is_lossy),
             is_one_unit: params.central_units.len() == 1,
             has_streams: datagrams.len() < flows.len(),
+            delays: table["links"]
+                .as_array()
+                .is_some_and(|links| links.iter().any(|link| link.get("drops").is_some())),
+            before_core: table["links"]
+                .as_array()
+                .and_then(|links| links.first())
+                .map_or(0, |link| time(word(&link["delay"]))),
+            copied: faults(&table)
+                .filter(|fault| fault.get("duplicate").is_some())
+                .map(|fault| word(&fault["message"]).to_owned())
+                .collect(),
             drains: flows.iter().all(|flow| flow["app"].get("stop").is_some()),
             params: params.clone(),
             datagrams,
@@ -79,13 +99,15 @@ impl Laws {
             self.order(record, flow, &mut broken);
         }
         self.reasons(record, &mut broken);
-        messages(record, &mut broken);
+        self.messages(record, &mut broken);
         self.forwarded(record, &mut broken);
         self.expiries(record, &mut broken);
         self.timers(record, &mut broken);
         self.late_forwarding(record, &mut broken);
         self.inside_a_unit(record, &mut broken);
         self.silences(record, &mut broken);
+        self.account(record, &mut broken);
+        self.candidates(record, &mut broken);
         broken.truncate(12);
         broken
     }
@@ -128,7 +150,8 @@ impl Laws {
         // Behind a new connection come packets that an old base station has forwarded for the last one.
         let is_lost_marker =
             |signal: &Signal| &*signal.message == "gtpu-end-marker" && signal.arrived.is_none();
-        let excused = record.phase("reordering-timed-out", 0).is_some()
+        let excused = self.delays
+            || record.phase("reordering-timed-out", 0).is_some()
             || record.signals.iter().any(is_lost_marker)
             || !self.lasts(record);
         let late: Vec<u64> = record
@@ -161,6 +184,8 @@ impl Laws {
                 "bearer-ended" if self.values.discard_timer.is_some() => true,
                 // The tunnel through the user plane function has ended, and the path is not switched.
                 "no-binding" if self.has_no_tunnel(record, loss.time) => true,
+                // A source keeps what still comes for so long, and the path is switched later.
+                "no-binding" if self.hold_is_over(record, loss) => true,
                 "late" => record.expiries.iter().any(|expiry| expiry.time <= loss.time),
                 _ => loss.time < connected || !self.confirms() || !self.forwards() || !lasts,
             };
@@ -180,6 +205,24 @@ impl Laws {
             |signal: &&Signal| &*signal.message == "ng-ue-context-release-command" && signal.sent <= time;
         self.params.forwarding == Forwarding::Indirect
             && record.signals.iter().any(|signal| releases(&signal))
+    }
+
+    /// The base station of a loss has been released, or has sent the host's packets back, and its hold is over; or it has
+    /// expected the host for as long as it does.
+    fn hold_is_over(&self, record: &Record, loss: &Loss) -> bool {
+        let leads = ["xn-ue-context-release", "xn-handover-cancel", "ng-ue-context-release-command"];
+        let acknowledges = ["xn-handover-request-acknowledge", "ng-handover-request-acknowledge"];
+        let timers = &self.params.timers;
+        let hold = timers.forwarding_hold.as_nanos();
+        let joining =
+            timers.joining.map_or(timers.t304.as_nanos() + 1_000 * MS, |joining| joining.as_nanos());
+        record.signals.iter().any(|signal| {
+            let name = &*signal.message;
+            let is_released = leads.contains(&name) && signal.destination == loss.place;
+            let expects = acknowledges.contains(&name) && signal.source == loss.place;
+            is_released && signal.arrived.is_some_and(|time| time + hold <= loss.time)
+                || expects && signal.sent + joining <= loss.time
+        })
     }
 
     fn forwards(&self) -> bool {
@@ -314,6 +357,122 @@ impl Laws {
         }
     }
 
+    /// Of a run with one handover: what the source forwards.
+    fn account(&self, record: &Record, broken: &mut Vec<String>) {
+        let started = |noted: &&Phase| &*noted.phase == "forwarding-started";
+        let begins: Vec<&Phase> = record.phases.iter().filter(started).collect();
+        let [begin] = begins[..] else { return };
+        let switches = |noted: &&Phase| &*noted.phase == "path-switched" && noted.time > begin.time;
+        let switched: Vec<u64> = record.phases.iter().filter(switches).map(|noted| noted.time).collect();
+        let ends = ["handover-cancelled", "fully-configured", "service-requested", "forwarding-ended"];
+        let disturbed = |noted: &Phase| ends[..3].contains(&&*noted.phase) && noted.time >= begin.time;
+        let marked = record.phase(ends[3], begin.time).is_some();
+        let [switch] = switched[..] else { return };
+        // Until then the source may have delivered what was on the air.
+        let leaves = record.phase("link-down", begin.time).unwrap_or(begin.time);
+        let early = self.params.daps || self.params.candidate_forwarding == CandidateForwarding::Early;
+        if record.phases.iter().any(disturbed) || self.has_streams || !marked || early || !self.forwards() {
+            return;
+        }
+        for (flow, (start, step)) in self.datagrams.iter().filter(|(flow, _)| *flow != "up") {
+            let of_source = |release: &&Release| {
+                *release.node == *begin.node && !release.to.is_empty() && *release.flow == **flow
+            };
+            let sent: BTreeMap<u64, u64> = record
+                .releases
+                .iter()
+                .filter(of_source)
+                .map(|release| (release.seq, release.bytes))
+                .collect();
+            let (Some((&first, &bytes)), Some((&last, _))) = (sent.first_key_value(), sent.last_key_value())
+            else {
+                continue;
+            };
+            let in_core = |seq: u64| start + (seq as f64 * step) as u64 + self.before_core + bytes * 8;
+            let got: BTreeMap<u64, u64> =
+                record.delivered(flow).map(|delivery| (delivery.seq, delivery.time)).collect();
+            let lost: BTreeSet<u64> = record.lost(flow).map(|loss| loss.seq).collect();
+            let (before, behind): (Vec<u64>, Vec<u64>) =
+                (first..=last + 100).partition(|seq| in_core(*seq) <= switch);
+            // Earlier ones may be at the host already, behind a gap.
+            let comes = |seq: &&u64| in_core(**seq) > begin.time;
+            let owed = |seq: &&u64| {
+                comes(seq) && !lost.contains(seq) && got.get(seq).is_none_or(|time| *time > leaves)
+            };
+            let due: Vec<u64> = before.iter().filter(owed).copied().collect();
+            let missing: Vec<u64> = due.iter().filter(|seq| !sent.contains_key(seq)).copied().collect();
+            let wrong: Vec<u64> = behind.into_iter().filter(|seq| sent.contains_key(seq)).collect();
+            if !missing.is_empty() || !wrong.is_empty() || sent.values().any(|other| *other != bytes) {
+                broken.push(format!(
+                    "{flow}: \"{}\" does not forward {}, and forwards {} that the core sends to the target",
+                    begin.node,
+                    few(&missing),
+                    few(&wrong)
+                ));
+            }
+        }
+    }
+
+    /// Of two candidates that are prepared, and have got the first copies, each gets what the other one does.
+    fn candidates(&self, record: &Record, broken: &mut Vec<String>) {
+        if self.params.conditional.is_none() || self.params.candidate_forwarding == CandidateForwarding::Late
+        {
+            return;
+        }
+        let ends = [
+            "xn-handover-cancel",
+            "xn-handover-success",
+            "xn-retrieve-ue-context-request",
+            "ng-ue-context-release-command",
+        ];
+        for source in record.signals.iter().map(|signal| &signal.source).collect::<BTreeSet<_>>() {
+            let told =
+                |signal: &&Signal| signal.source == *source && &*signal.message == "xn-early-status-transfer";
+            let mut ready: BTreeMap<&str, u64> = BTreeMap::new();
+            for signal in record.signals.iter().filter(told) {
+                ready.entry(&signal.destination).or_insert(signal.sent);
+            }
+            let Some(from) = ready.values().copied().max().filter(|_| ready.len() > 1) else { continue };
+            let is_end = |signal: &&Signal| {
+                let here = signal.source == *source || signal.destination == *source;
+                here && signal.sent >= *ready.values().min().unwrap_or(&0) && ends.contains(&&*signal.message)
+            };
+            let until =
+                record.signals.iter().filter(is_end).map(|signal| signal.sent).min().unwrap_or(record.end);
+            let copies = |to: &str| -> Vec<(Rc<str>, u64, u64)> {
+                let within = |release: &&Release| {
+                    release.node == *source && &*release.to == to && (from + 1..until).contains(&release.time)
+                };
+                let row = |release: &Release| (release.flow.clone(), release.seq, release.bytes);
+                record.releases.iter().filter(within).map(row).collect()
+            };
+            let all: Vec<_> = ready.keys().map(|to| copies(to)).collect();
+            if all.iter().any(|other| *other != all[0]) {
+                let bytes: Vec<u64> =
+                    all.iter().map(|copies| copies.iter().map(|copy| copy.2).sum()).collect();
+                broken.push(format!(
+                    "\"{source}\" sends {bytes:?} B to its candidates from {} to {}",
+                    ms(from),
+                    ms(until)
+                ));
+            }
+        }
+    }
+
+    /// Each message arrives or is a loss; one that is copied may do both.
+    fn messages(&self, record: &Record, broken: &mut Vec<String>) {
+        let lost: BTreeSet<u64> = record.losses.iter().map(|loss| loss.serial).collect();
+        for signal in &record.signals {
+            // A message that a fault delays may still be under way.
+            let under_way = signal.arrived.is_none() && signal.sent + 2_000 * MS > record.end;
+            let copied = signal.arrived.is_some() && self.copied.contains(&*signal.message);
+            if signal.arrived.is_some() == lost.contains(&signal.serial) && !under_way && !copied {
+                let (name, time) = (&signal.message, ms(signal.sent));
+                broken.push(format!("{name} of {time} has not one end: arrived {:?}", signal.arrived));
+            }
+        }
+    }
+
     /// A silence of the user plane has an explanation: a phase of a handover, or t-Reordering.
     fn silences(&self, record: &Record, broken: &mut Vec<String>) {
         // Datagrams may wait behind a stream's packets.
@@ -342,19 +501,6 @@ impl Laws {
     }
 }
 
-/// Each message arrives or is a loss.
-fn messages(record: &Record, broken: &mut Vec<String>) {
-    let lost: BTreeSet<u64> = record.losses.iter().map(|loss| loss.serial).collect();
-    for signal in &record.signals {
-        // A message that a fault delays may still be under way.
-        let under_way = signal.arrived.is_none() && signal.sent + 2_000 * MS > record.end;
-        if signal.arrived.is_some() == lost.contains(&signal.serial) && !under_way {
-            let (name, time) = (&signal.message, ms(signal.sent));
-            broken.push(format!("{name} of {time} has not one end: arrived {:?}", signal.arrived));
-        }
-    }
-}
-
 /// A time in ms, as text.
 fn ms(time: u64) -> String {
     format!("{:.3} ms", time as f64 / MS as f64)
@@ -364,6 +510,15 @@ fn ms(time: u64) -> String {
 fn few(all: &[u64]) -> String {
     let first: Vec<String> = all.iter().take(5).map(u64::to_string).collect();
     format!("{} ({} of them)", first.join(", "), all.len())
+}
+
+/// The faults of a scenario.
+fn faults(table: &toml::Table) -> impl Iterator<Item = &toml::Value> {
+    table.get("faults").and_then(toml::Value::as_array).into_iter().flatten()
+}
+
+fn word(value: &toml::Value) -> &str {
+    value.as_str().expect("a word")
 }
 
 fn is_lossy(cell: &toml::Value) -> bool {
@@ -390,6 +545,7 @@ fn rate(value: &toml::Value) -> f64 {
 fn time(text: &str) -> u64 {
     let (number, unit) = text.split_once(' ').expect("a unit");
     let unit = match unit {
+        "ns" => 1.0,
         "us" => 1e3,
         "ms" => 1e6,
         "s" => 1e9,

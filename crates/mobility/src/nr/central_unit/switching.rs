@@ -3,7 +3,7 @@
 use super::{CentralUnit, Link, Switch};
 use crate::Identification;
 use crate::nr::message::Purpose;
-use crate::nr::{Action, Input, Kind, Phase};
+use crate::nr::{Action, Input, Kind, Message, Phase};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, Received};
 use std::collections::BTreeSet;
@@ -60,7 +60,7 @@ impl CentralUnit {
             }
             Switch::Preparing { target, .. } if target == unit => {
                 let source = link.unit;
-                link.switch = Switch::Switching { source, target, until };
+                link.switch = Switch::Switching { source, target, until, id };
                 self.gnodeb.renew(host, id);
                 for phase in [Phase::HandoverPrepared, Phase::HandoverCommanded] {
                     Self::note(host, phase, out);
@@ -76,15 +76,50 @@ impl CentralUnit {
         }
     }
 
+    /// Another central unit expects the host, which is commanded to it.
+    pub(super) fn target_is_ready(
+        &mut self,
+        host: Addr,
+        from: Addr,
+        acknowledge: Message,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        let id = acknowledge.id;
+        let until = now + self.params.timers.preparation;
+        let link = self.hosts.get_mut(&host).filter(|link| matches!(link.switch, Switch::None));
+        let Some(link) = link.filter(|_| self.gnodeb.commands(host, (from, id), until)) else {
+            return self.pass(Input::Message { from, message: acknowledge }, now, out);
+        };
+        link.switch = Switch::Leaving { from, acknowledge: Box::new(acknowledge), until };
+        let (unit, target) = (link.unit, link.cell.unwrap_or(from));
+        let rrc = Box::new(Kind::Reconfiguration { target, dual: false });
+        self.send(unit, (host, id), Kind::UnitModificationRequest { rrc }, out);
+    }
+
     /// The source of a handover has sent the command.
-    pub(super) fn source_stops(&mut self, host: Addr, unit: Addr, out: &mut Vec<Action>) {
+    pub(super) fn source_stops(&mut self, host: Addr, unit: Addr, now: Time, out: &mut Vec<Action>) {
         let Some(link) = self.hosts.get_mut(&host) else { return };
+        if link.unit == unit && matches!(link.switch, Switch::Leaving { .. }) {
+            return self.leaves(host, now, out);
+        }
         if let Switch::Switching { source, target, .. } = link.switch
             && source == unit
             && link.through == source
         {
             link.through = target;
             out.push(Action::ServeThrough { host, unit: target });
+        }
+    }
+
+    /// The host has been commanded to another central unit.
+    fn leaves(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        let Some(link) = self.hosts.get_mut(&host) else { return };
+        match std::mem::replace(&mut link.switch, Switch::None) {
+            Switch::Leaving { from, acknowledge, .. } => {
+                self.pass(Input::Message { from, message: *acknowledge }, now, out);
+            }
+            other => link.switch = other,
         }
     }
 
@@ -96,18 +131,26 @@ impl CentralUnit {
         now: Time,
         out: &mut Vec<Action>,
     ) {
+        let overtakes = self.gnodeb.is_overtaken(host, id);
         let is_free = self.gnodeb.serves(host) && id > self.gnodeb.newest(host);
         let until = now + self.params.timers.of_blocks().joining;
         let Some(link) = self.hosts.get_mut(&host) else { return };
         let is_candidate = link.contexts.get(&target).is_some_and(Option::is_none);
-        if !is_free || !is_candidate || link.unit != source || !matches!(link.switch, Switch::None) {
+        if !(is_free || overtakes)
+            || !is_candidate
+            || link.unit != source
+            || !matches!(link.switch, Switch::None | Switch::Leaving { .. })
+        {
             return;
         }
-        (link.switch, link.through) = (Switch::Switching { source, target, until }, target);
+        (link.switch, link.through) = (Switch::Switching { source, target, until, id }, target);
         let candidates = link.candidates();
-        self.gnodeb.renew(host, id);
         self.send(target, (host, id), Kind::CentralCellSwitch { candidates }, out);
         out.push(Action::ServeThrough { host, unit: target });
+        if overtakes {
+            self.gnodeb.take_back(host, now, out);
+        }
+        self.gnodeb.renew(host, id);
     }
 
     /// A distributed unit reports what has happened to packets.
@@ -142,7 +185,38 @@ impl CentralUnit {
             link.contexts.get(&unit).is_some_and(Option::is_none)
                 && (link.unit != unit || matches!(link.switch, Switch::Switching { .. }))
         });
-        other && self.gnodeb.serves(host) && id >= self.gnodeb.newest(host)
+        let is_ordered =
+            |link: &Link| matches!(link.switch, Switch::Switching { id: ordered, .. } if ordered == id);
+        let is_newest = id >= self.gnodeb.newest(host) || link.is_some_and(is_ordered);
+        other && (self.gnodeb.serves(host) && is_newest || self.gnodeb.is_overtaken(host, id))
+    }
+
+    /// The host had gone, and has completed a switch to the distributed unit from which it had.
+    pub(super) fn is_back(&self, host: Addr, unit: Addr, id: Identification) -> bool {
+        let is_there = |link: &Link| {
+            link.unit == unit
+                && matches!(link.switch, Switch::None)
+                && link.contexts.get(&unit).is_some_and(Option::is_none)
+        };
+        self.params.ltm.is_some()
+            && self.gnodeb.serves(host)
+            && id >= self.gnodeb.newest(host)
+            && self.hosts.get(&host).is_some_and(is_there)
+    }
+
+    /// The same: RLC begins again there.
+    pub(super) fn returned(
+        &mut self,
+        host: Addr,
+        (id, received): (Identification, Option<Received>),
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        self.gnodeb.renew(host, id);
+        Self::note(host, Phase::HandoverConfirmed, out);
+        out.extend(received.map(|received| Action::SkipReceived { host, received }));
+        self.gnodeb.attach(host, now, out);
+        self.serve_again(host, out);
     }
 
     /// The host is at a distributed unit that was released, as it had not come in time.
@@ -158,9 +232,10 @@ impl CentralUnit {
         host: Addr,
         unit: Addr,
         (id, received): (Identification, Option<Received>),
+        now: Time,
         out: &mut Vec<Action>,
     ) {
-        self.gnodeb.renew(host, id);
+        let overtakes = self.gnodeb.is_overtaken(host, id);
         let Some(link) = self.hosts.get_mut(&host) else { return };
         let (source, through) = (link.unit, link.through);
         let failed = match link.switch {
@@ -173,7 +248,12 @@ impl CentralUnit {
         if through != unit {
             out.push(Action::ServeThrough { host, unit });
         }
+        if overtakes {
+            self.gnodeb.take_back(host, now, out);
+        }
+        self.gnodeb.renew(host, id);
         out.extend(received.map(|received| Action::SkipReceived { host, received }));
+        self.gnodeb.attach(host, now, out);
         let repeat = failed.is_none() || self.params.ltm.as_ref().is_none_or(|ltm| ltm.repeat_recovery);
         out.push(Action::RecoverBearer { host, repeat });
         if self.params.ltm.is_none() {
@@ -209,14 +289,16 @@ impl CentralUnit {
             Switch::None => false,
             Switch::Admitting { until, .. }
             | Switch::Preparing { until, .. }
+            | Switch::Leaving { until, .. }
             | Switch::Switching { until, .. } => until <= now,
         };
         let hosts: Vec<Addr> =
             self.hosts.iter().filter(|(_, link)| due(link)).map(|(host, _)| *host).collect();
         for host in hosts {
+            self.leaves(host, now, out);
             let Some(link) = self.hosts.get_mut(&host) else { continue };
             match std::mem::replace(&mut link.switch, Switch::None) {
-                Switch::None | Switch::Admitting { .. } => {}
+                Switch::None | Switch::Admitting { .. } | Switch::Leaving { .. } => {}
                 Switch::Preparing { target, .. } => {
                     Self::note(host, Phase::HandoverCancelled, out);
                     self.release(host, target, out);

@@ -22,7 +22,7 @@ impl GNodeB {
             // A host that has been at the target of a handover from here has its context there.
             let was_there =
                 matches!(known.context.state, State::Executing { target, .. } if target == previous);
-            continues = known.context.id >= id && known.context.is_active() && !was_there;
+            continues = known.context.id >= id && known.context.is_active() && !was_there && !known.unsure;
             if continues {
                 let restarts = known.has_discarded(env);
                 known.context.abandon(env);
@@ -31,7 +31,7 @@ impl GNodeB {
                     known.begin_again(env);
                 }
                 let until = env.now + env.rules.timers.joining;
-                known.resuming = Some(Resuming { id, reconfigured: false, until });
+                known.resuming = Some(Resuming { id, reconfigured: false, begins_again: false, until });
             }
             true
         });
@@ -67,7 +67,8 @@ impl GNodeB {
         let mut is_given = false;
         self.with(host, now, out, |known, env| {
             let has = known.context.is_active() && !matches!(known.context.state, State::Prepared { .. });
-            is_given = has && known.context.id >= ue && id > known.context.id && !env.present;
+            is_given =
+                has && !known.unsure && known.context.id >= ue && id > known.context.id && !env.present;
             if is_given {
                 known.context.withdraw(env);
                 known.retrieved = Some((asks, id));
@@ -103,7 +104,7 @@ impl GNodeB {
         let from = (source, Plan::Command);
         let context = Context::expecting((host, id), known, from, now, (&self.rules, &mut sender));
         let until = now + self.rules.timers.joining;
-        let resuming = Some(Resuming { id: ue, reconfigured: false, until });
+        let resuming = Some(Resuming { id: ue, reconfigured: false, begins_again: false, until });
         self.hosts.insert(host, Host { resuming, ..Host::new(context) });
         self.begin_numbers(host, now, out);
         self.send(host, (host, ue), Kind::Reestablishment, out);
@@ -127,15 +128,17 @@ impl GNodeB {
         now: Time,
         out: &mut Vec<Action>,
     ) {
-        let mut continues = false;
+        let mut continues = None;
         self.with(host, now, out, |known, env| {
             if let Some(resuming) = known.resuming.as_mut().filter(|resuming| resuming.id == id) {
-                continues = !std::mem::replace(&mut resuming.reconfigured, true);
+                let is_first = !std::mem::replace(&mut resuming.reconfigured, true);
                 known.context.rejoined(env);
+                resuming.id = known.context.id.max(id);
+                continues = Some(resuming.id).filter(|_| is_first);
             }
             true
         });
-        if continues {
+        if let Some(id) = continues {
             self.send(host, (host, id), Kind::ResumeReconfiguration, out);
         }
     }

@@ -1,13 +1,69 @@
-//! Steps of a handover that follow after a time: the acknowledgement of a target, and the command of a source.
+//! Steps that the core network orders, or that follow after a time: a new connection and the end of one, the acknowledgement
+//! of a target, and the command of a source.
 
-use super::{Due, GNodeB};
+use super::{Due, GNodeB, Host, StateName};
 use crate::Identification;
-use crate::cellular::State;
+use crate::cellular::{self, Bearer, Context, Out as _, State};
 use crate::nr::{Action, ForwardFrom, Kind};
 use roamlab_engine::{Duration, Time};
-use roamlab_packet::Addr;
+use roamlab_packet::{Addr, Counts};
 
 impl GNodeB {
+    /// The AMF has given the host a new connection here.
+    pub(super) fn set_up(&mut self, (host, id): (Addr, Identification), now: Time, out: &mut Vec<Action>) {
+        let known = self.hosts.get(&host);
+        if !self.present.contains(&host) || known.is_some_and(|known| id <= known.context.id) {
+            return;
+        }
+        let messages = [Kind::ConnectionSetup, Kind::MeasurementConfiguration];
+        let is_answered = |known: &Host| known.set_up.is_some_and(|at| at + id.age(now) >= now);
+        if known.is_some_and(|known| is_answered(known) && known.name() == StateName::Serving) {
+            // The host has repeated its request, and has the connection.
+            self.renew(host, id);
+            self.attach(host, now, out);
+            return messages.into_iter().for_each(|kind| self.send(host, (host, id), kind, out));
+        }
+        let sender = &mut self.outbox(out);
+        match known {
+            Some(known) => known.context.bearer.end(sender),
+            // Packets of the last connection may have come, and waited for their numbers.
+            None => sender.push(cellular::Action::EndBearer { host }),
+        }
+        let bearer = Bearer::attached(host, id, sender);
+        self.retrievals.remove(&host);
+        let context = Context::new(id, State::Serving, bearer);
+        let mut new = Host::new(context);
+        (new.numbered, new.set_up) = (true, Some(now));
+        self.hosts.insert(host, new);
+        out.push(Action::AdoptBearer { host, counts: Counts::default() });
+        messages.into_iter().for_each(|kind| self.send(host, (host, id), kind, out));
+    }
+
+    /// The path of a host was not switched, and its sessions are released: it needs another connection.
+    ///
+    /// DEVIATION: over N2 this is another message. The host learns it as a failure of its link.
+    pub(super) fn sessions_released(
+        &mut self,
+        (host, id): (Addr, Identification),
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        let mut ended = false;
+        self.with(host, now, out, |known, env| {
+            let context = &known.context;
+            let asked = id == context.id || context.path.is_some_and(|path| path.id == id);
+            let expected = matches!(context.state, State::Prepared { .. });
+            ended = asked && context.is_active() && !expected;
+            if ended {
+                context.bearer.end(env.out);
+            }
+            !ended
+        });
+        if ended && self.present.contains(&host) {
+            self.send(host, (host, id), Kind::NoContext, out);
+        }
+    }
+
     /// The time of the next step of a handover has come.
     pub(super) fn next_step(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
         let Some(known) = self.hosts.get_mut(&host) else { return };

@@ -24,8 +24,8 @@ impl GNodeB {
         }
         let others = self.hosts.iter().filter(|&(&other, known)| other != host && known.context.is_active());
         let full = self.params.admission_limit.is_some_and(|limit| others.count() >= limit as usize);
-        // A source that still forwards has one context of the host: it cannot be a candidate too.
-        let forwards = plan == Plan::Condition
+        // A source that still forwards has one context of the host: it cannot be a candidate too, nor get copies.
+        let forwards = plan.reports_success()
             && known.is_some_and(|known| known.has_handed_over() || known.awaits_success());
         if full || forwards || self.present.contains(&host) {
             let kind = if self.by_core() { Kind::HandoverFailure } else { Kind::HandoverPreparationFailure };
@@ -90,9 +90,17 @@ impl GNodeB {
         self.with(host, now, out, |known, env| {
             let resumes = |resuming: &mut Resuming| resuming.id == id && resuming.reconfigured;
             is_known = id == known.context.id || known.resuming.is_some_and(|resuming| resuming.id == id);
-            if known.resuming.take_if(resumes).is_some() {
-                env.note(cellular::Phase::HandoverConfirmed);
-                known.attach(received, env);
+            if let Some(resumed) = known.resuming.take_if(resumes) {
+                if !resumed.begins_again {
+                    env.note(cellular::Phase::HandoverConfirmed);
+                }
+                known.unsure = false;
+                if !known.context.has_handed_over() {
+                    if resumed.begins_again {
+                        env.out.push(cellular::Action::ResumeBearer { host });
+                    }
+                    known.attach(received, env);
+                }
             } else if id == known.context.id && matches!(known.context.state, State::Prepared { .. }) {
                 known.attach(received, env);
                 known.context.confirmed(env);
@@ -110,16 +118,22 @@ impl GNodeB {
     /// The numbers of a host's bearer have not come: it begins again.
     pub(super) fn reconfigure_fully(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
         let Some(known) = self.hosts.get_mut(&host) else { return };
-        if known.numbers_by.take_if(|at| *at <= now).is_none() {
+        let is_over = known.numbers_by.take_if(|at| *at <= now).is_some();
+        if !is_over || known.context.has_handed_over() {
             return;
         }
-        known.numbered = true;
+        (known.numbered, known.unsure) = (true, true);
         let id = known.context.id;
         let leaves_source = std::mem::take(&mut known.dual);
         let by_core = self.params.procedure == Procedure::N2;
         let mut sender = Outbox { out, amf: self.amf, by_core, dual: self.params.daps };
         known.context.bearer.reconfigure_fully(&mut sender);
+        // The host takes nothing of the new bearer before it has begun it, too.
+        known.context.bearer.hold(&mut sender);
+        let until = now + self.rules.timers.joining;
+        known.resuming = Some(Resuming { id, reconfigured: true, begins_again: true, until });
         out.push(Action::AdoptBearer { host, counts: Counts::default() });
+        out.push(Action::FreezeBearer { host });
         out.push(Action::Note { host, phase: Phase::FullyConfigured });
         self.send(host, (host, id), Kind::FullConfiguration, out);
         self.with(host, now, out, |known, env| {

@@ -36,6 +36,11 @@ impl Params {
             let message = "central units are modelled with bearers whose numbers continue: write \"am\"";
             return refuse("bearer.rlc", message);
         }
+        if self.command_delay > Duration::ZERO {
+            let message =
+                "with central units the distributed unit sends the command immediately: remove this";
+            return refuse("command_delay", message);
+        }
         if self.delivery_status_interval == Duration::ZERO {
             let message = "this time cannot be zero: write for example \"10 ms\"";
             return refuse("delivery_status_interval", message);

@@ -183,12 +183,14 @@ pub fn central_unit() -> String {
         &outgoing,
         &[
             (910, hear(OTHER_CENTRAL, 900, Kind::HandoverRequestAcknowledge)),
+            (915, hear(HERE, 900, Kind::UnitModificationResponse)),
             (920, hear(HERE, 900, Kind::UnitReleaseRequest { gone: true })),
         ],
     );
+    let acknowledged = &gone_to_it[..=outgoing.len()];
     let marked = and(&gone_to_it, &[(955, hear(AMF, 900, Kind::EndMarker { source: None }))]);
     let released = and(&gone_to_it, &[(960, hear(OTHER_CENTRAL, 900, Kind::ContextRelease))]);
-    let states: [Setup<'_, Message>; 12] = [
+    let states: [Setup<'_, Message>; 13] = [
         ("nothing", &[]),
         ("service requested", &reached()[..1]),
         ("reached", &reached()),
@@ -199,6 +201,7 @@ pub fn central_unit() -> String {
         ("admitting", &admitting),
         ("admitted", &admitted),
         ("prepares another CU", &outgoing),
+        ("commanded to another CU", acknowledged),
         ("end marker passed", &marked),
         ("released", &released),
     ];

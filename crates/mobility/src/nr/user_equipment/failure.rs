@@ -164,6 +164,8 @@ impl UserEquipment {
             }
             (State::Resuming { at: at @ None, .. }, Kind::ResumeReconfiguration) => {
                 *at = Some((processed, true));
+                // Base stations that had it before know from its next request that it has been elsewhere.
+                self.id = self.id.max(id);
             }
             (_, Kind::NoContext) => self.search(now, out),
             _ => {}

@@ -59,6 +59,8 @@ impl UserEquipment {
         let after = ltm.entry(Some(times.access_occasion + times.random_access));
         let t304 = now + self.params.timers.t304;
         (self.attempts, self.t304) = (false, Some(t304));
+        // The central unit may have begun a handover of which the host knows nothing.
+        self.id = self.id.newer(now);
         self.note(Phase::HandoverExecuted, out);
         self.state = State::Syncing { target, t304 };
         let recover = Action::RecoverBearer { host: self.address, repeat: true };

@@ -108,6 +108,8 @@ pub struct StationEnd {
     pub adopted: bool,
     /// Another base station gives the numbers that follow.
     pub frozen: bool,
+    /// When it was last frozen no more.
+    pub resumed: Time,
     /// It was ended, and the host has not come since.
     pub ended: bool,
     /// When it was ended last: what was sent before is of the old bearer.
@@ -130,6 +132,8 @@ pub struct StationEnd {
     pub copies_to: (Vec<Addr>, bool),
     /// Of each base station that has got copies, the number behind the last one.
     pub copied: BTreeMap<Addr, u32>,
+    /// The same of base stations that get no more: they may have copies, and drop them.
+    pub withdrawn: BTreeMap<Addr, u32>,
     /// All packets with a lower number are, or were, also in a buffer or at another base station.
     pub handed_over: u32,
     /// When it is looked at next.
@@ -152,6 +156,7 @@ impl StationEnd {
             values,
             adopted: false,
             frozen: false,
+            resumed: Time::ZERO,
             ended: false,
             restarted: Time::ZERO,
             sending: Sending::new(values),
@@ -163,6 +168,7 @@ impl StationEnd {
             skipped: (0, BTreeSet::new()),
             copies_to: (Vec::new(), false),
             copied: BTreeMap::new(),
+            withdrawn: BTreeMap::new(),
             handed_over: 0,
             alarm: Alarm::default(),
             causes: Causes::default(),
@@ -176,6 +182,11 @@ impl StationEnd {
     pub fn adopt(&mut self, counts: Counts) -> Vec<Arrived> {
         (self.adopted, self.frozen, self.ended) = (true, false, false);
         self.sending.transmitter.continue_at(counts.downlink);
+        if counts == Counts::default() {
+            // Packets that were sent elsewhere are of the old bearer.
+            self.handed_over = 0;
+            self.sending.forget_abandoned(|_| true);
+        }
         let new = Receiver::new(counts.uplink, self.values.sn_bits, self.values.t_reordering);
         self.witness = Witness::default();
         std::mem::replace(&mut self.receiver, new).restart()
@@ -198,6 +209,23 @@ impl StationEnd {
     /// True if another base station has got a copy of the packet with this number.
     pub fn is_copied(&self, number: u32) -> bool {
         self.copied.values().any(|behind| number < *behind)
+    }
+
+    /// True if a base station has got a copy of the packet with this number, or may have one still.
+    pub fn has_copied_to(&self, to: Addr, number: u32) -> bool {
+        [&self.copied, &self.withdrawn].iter().any(|all| all.get(&to).is_some_and(|behind| number < *behind))
+    }
+
+    /// Only these base stations get copies from now on.
+    pub fn withdraw_copies(&mut self, stay: &[Addr]) {
+        for (target, behind) in std::mem::take(&mut self.copied) {
+            if stay.contains(&target) {
+                self.copied.insert(target, behind);
+            } else {
+                let known = self.withdrawn.entry(target).or_default();
+                *known = behind.max(*known);
+            }
+        }
     }
 
     /// The packets that wait here.

@@ -1,7 +1,7 @@
 //! The sending side of a bearer: the packets that have a number and are not confirmed, and those that wait for a number.
 
 use crate::context::Context;
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_mobility::{BearerValues, RlcMode};
 use roamlab_packet::{Addr, PacketId, Snapshot, Waiting};
 use roamlab_radio::bearer::{Kept, Repair, RepairTimers, Transmitter};
@@ -15,6 +15,8 @@ pub struct Sdu {
     pub snapshot: Option<Snapshot>,
     /// Where it is.
     pub state: State,
+    /// Its size on a wire.
+    pub size: Bytes,
 }
 
 /// Where a packet with a number is.
@@ -37,6 +39,8 @@ pub enum Copy {
     Kept,
     /// There is none.
     None,
+    /// There is none, as its discardTimer has expired.
+    Discarded,
     /// It is not known here: the packet is none of those that are kept.
     Unknown,
 }
@@ -103,7 +107,8 @@ impl Sending {
     pub fn keep(&mut self, packet: &PacketId, number: u32, state: State, cx: &Context) -> Option<PacketId> {
         let since = cx.pool.since(&cx.pool[packet]).unwrap_or(cx.now);
         let snapshot = self.repairs().then(|| cx.pool.snapshot(packet));
-        match self.transmitter.keep(number, since, Sdu { snapshot, state })?.state {
+        let size = cx.pool[packet].wire_size();
+        match self.transmitter.keep(number, since, Sdu { snapshot, state, size })?.state {
             State::Lost(copy) => Some(copy.take()),
             State::OnLink(_) | State::Received | State::Below(_) => None,
         }
@@ -148,7 +153,7 @@ impl Sending {
             return Err((packet, Copy::None));
         }
         if self.only.remove(&number) {
-            return Err((packet, Copy::None));
+            return Err((packet, Copy::Discarded));
         }
         match self.transmitter.get_mut(number) {
             Some(sdu) if matches!(sdu.state, State::OnLink(expected) if expected == link) => {
@@ -181,6 +186,12 @@ impl Sending {
         if self.transmitter.forget(number).is_some() {
             self.only.insert(number);
         }
+    }
+
+    /// (Central unit) packets that are at distributed units, or under way there, and their bytes.
+    pub fn unreported(&self) -> (usize, Bytes) {
+        let below = self.transmitter.unconfirmed().filter(|(_, sdu)| matches!(sdu.state, State::Below(_)));
+        below.fold((0, Bytes(0)), |(packets, bytes), (_, sdu)| (packets + 1, Bytes(bytes.0 + sdu.size.0)))
     }
 
     /// Takes the confirmations in that have arrived. `heard`: one that was sent then about a packet on this link is heard.

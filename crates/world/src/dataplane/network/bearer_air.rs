@@ -1,7 +1,7 @@
 //! Packets of numbered radio bearers on the air: they get numbers, arrive, are lost and repaired, and are delivered in order.
 
 use super::{Listener, Network};
-use crate::context::{Context, LostNumber};
+use crate::context::Context;
 use crate::dataplane::bearer::{Arrived, Copy, Line, State};
 use crate::dataplane::link::End;
 use crate::ids::{AgentIndex, CellId, HostAtAgent};
@@ -49,6 +49,11 @@ impl Network {
                 let cause = self.cells.moved(key.host);
                 self.lose_skipped(node, packet, (key.host, cause), cx);
             }
+            // It was forwarded for a bearer that is over.
+            Some(number) if end.adopted && number >= end.sending.transmitter.next() => {
+                let cause = self.cells.moved(key.host);
+                cx.lose_by(packet, DropReason::BearerEnded, Location::Node(node), cause);
+            }
             Some(number) => self.put_on_air(node, packet, (key.host, number, &[]), cx),
             None if end.line.is_empty() && end.may_number(central) => {
                 self.number_down(node, packet, (key, &[]), cx)
@@ -89,8 +94,12 @@ impl Network {
         cx: &mut Context,
     ) {
         let air = self.nodes[node].serves.map(|cell| self.cells.air(cell));
-        let waiting = air.map_or((0, Bytes(0)), |air| self.links.waiting_for(air, key.host));
         let Some(end) = self.radio_bearers.known_station(node, key.host) else { return };
+        let waiting = match air {
+            Some(air) => self.links.waiting_for(air, key.host),
+            // A central unit counts what it has sent to distributed units, and they have not reported (TS 38.425 §5.4.2).
+            None => end.sending.unreported(),
+        };
         if !has_room(&end.values, waiting, cx.pool[&packet].wire_size()) {
             // ASSUMPTION: what finds no room gets no number, so that no gap is left (srsRAN_Project).
             let cause = self.cells.moved(key.host);
@@ -291,37 +300,6 @@ impl Network {
         }
     }
 
-    /// A queue has lost packets with numbers: nothing waits for their confirmation, and their receivers find a gap.
-    pub(super) fn note_lost_numbers(&mut self, cx: &mut Context) {
-        while let Some(LostNumber { link, ends: (src, dst), number, cause }) = cx.lost_numbers.pop() {
-            let link = self.queue_link(link);
-            let (from, to) = (self.links[link].from, self.links[link].to);
-            if dst.is_mobile()
-                && let Some(end) = self.radio_bearers.host(NodeId(dst.number() as u32))
-            {
-                end.causes.gap = cause;
-            }
-            match to {
-                End::Cell(_) => {
-                    let station = self.radio_bearers.known_station(from, dst);
-                    station.into_iter().for_each(|end| end.sending.lost_before(number, link));
-                }
-                End::Node(station) => {
-                    let host = self.radio_bearers.host(from);
-                    host.into_iter().for_each(|end| end.sending.lost_before(number, link));
-                    let station = self.radio_bearers.known_station(station, src);
-                    station.into_iter().for_each(|end| end.causes.gap = cause);
-                }
-            }
-        }
-    }
-
-    /// The link of a queue: bearers behind a scheduler have their own numbers in records.
-    fn queue_link(&self, queue: LinkId) -> LinkId {
-        let bearer = (queue.0 as usize).checked_sub(self.links.len());
-        bearer.and_then(|bearer| self.bearers.get(bearer)).map_or(queue, |(_, air)| *air)
-    }
-
     /// The air loses a packet, or the receiver does not hear it. RLC keeps one that it is to send again; any other is
     /// returned.
     pub(super) fn repair(
@@ -353,6 +331,11 @@ impl Network {
             End::Node(_) => self.watch_host(from, cx),
         }
         let Err((packet, copy)) = returned else { return None };
+        if copy == Copy::Discarded {
+            let cause = self.cells.moved(if dst.is_mobile() { dst } else { self.nodes[from].addr });
+            cx.lose_by(packet, DropReason::DiscardTimer, Location::Link(link), cause);
+            return None;
+        }
         if copy == Copy::Kept || copy == Copy::Unknown && repairs && number < next {
             cx.lose(packet, DropReason::CopyReleased, Location::Link(link));
             return None;
@@ -422,7 +405,12 @@ impl Network {
         let here = &self.nodes[station];
         let awaited = here.central.is_some() || here.buffers.contains_key(&key);
         let end = self.radio_bearers.station(station, addr, (key.slot, values));
-        if end.frozen || end.ended || !(end.adopted || awaited) {
+        // It was sent before the host began its bearer again, and arrives behind the message about that.
+        let resumed = end.resumed;
+        let is_stale = started < resumed
+            && self.radio_bearers.known_host(host).is_some_and(|end| started < end.restarted);
+        let end = self.radio_bearers.station(station, addr, (key.slot, values));
+        if end.frozen || end.ended || is_stale || !(end.adopted || awaited) {
             // The host repeats to its next base station what is not confirmed.
             let packet = self.repair(link, packet, started, cx)?;
             let cause = self.cells.moved(addr);

@@ -26,9 +26,13 @@ impl Network {
     /// The end of a bearer at a base station continues from these numbers.
     pub fn adopt_bearer(&mut self, node: NodeId, key: HostAtAgent, counts: Counts, cx: &mut Context) -> Done {
         let values = self.asked_bearer(node, key)?;
+        if counts == Counts::default() {
+            self.radio_bearers.forget_copies(key.host);
+        }
         let end = self.radio_bearers.station(node, key.host, (key.slot, values));
         let cause = cx.current_cause();
         let mut given_up: Vec<u32> = end.receiver.given_up().collect();
+        given_up.append(&mut end.given_up);
         let replaced = end.adopt(counts);
         let early = std::mem::take(&mut end.early);
         given_up.extend(self.radio_bearers.given_up_by_source(key.host));
@@ -57,6 +61,9 @@ impl Network {
         let values = self.asked_bearer(node, key)?;
         self.settle_station(node, key.host, cx);
         let end = self.radio_bearers.station(node, key.host, (key.slot, values));
+        if end.frozen && !frozen {
+            end.resumed = cx.now;
+        }
         // A distributed unit may continue with a host that has not left.
         (end.frozen, end.ended) = (frozen, end.ended && frozen);
         self.number_line(node, key.host, cx);
@@ -101,7 +108,7 @@ impl Network {
         let copying = cx.add_cause(row);
         let end = self.radio_bearers.station(node, key.host, (key.slot, values));
         // One that is not named any more may drop its copies.
-        end.copied.retain(|target, _| to.contains(target));
+        end.withdraw_copies(&to);
         (end.copies_to, end.copying) = ((to.clone(), fresh), copying);
         for target in to {
             self.forward_kept(node, (key, target), cx);
@@ -135,8 +142,9 @@ impl Network {
 
     /// True if a base station has got a copy of a packet that is about to leave a buffer for it.
     pub(super) fn is_copied_to(&mut self, node: NodeId, host: Addr, to: Addr, number: u32) -> bool {
-        let end = self.radio_bearers.known_station(node, host);
-        end.is_some_and(|end| end.copied.get(&to).is_some_and(|behind| number < *behind))
+        let Some(end) = self.radio_bearers.known_station(node, host) else { return false };
+        end.withdrawn.remove(&to);
+        end.has_copied_to(to, number)
     }
 
     /// Packets that the host has received are not sent to it again: neither those that wait, nor later ones.
@@ -195,7 +203,9 @@ impl Network {
         let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == key.host && !packet.is_signal();
         let waiting = air.map_or_else(Vec::new, |air| self.links.take_matching(air, false, &for_host, cx));
         if self.nodes[node].central.is_some() {
-            return Some(self.collect_unsent(node, key.host, waiting, cx));
+            let unsent = self.collect_unsent(node, key.host, waiting, cx);
+            self.watch_station(node, key.host, cx);
+            return Some(unsent);
         }
         let cause = self.cells.moved(key.host);
         let end = self.radio_bearers.station(node, key.host, (key.slot, values));
@@ -216,15 +226,15 @@ impl Network {
         Some(collected)
     }
 
-    /// True if a packet to a host is also at another base station. A central unit has all packets of its distributed units,
-    /// except those that it has given up.
+    /// True if a packet to a host is also at another base station, which has got a copy or has sent it here. A central unit has
+    /// all packets of its distributed units, except those that it has given up.
     pub(super) fn is_elsewhere(&self, node: NodeId, host: Addr, number: u32) -> bool {
         let central = self.nodes[node].central.and_then(|central| self.nodes.at(central));
         let end = self.radio_bearers.look_at(central.unwrap_or(node), host);
         end.is_some_and(|end| match central {
             Some(_) => !end.sending.is_only(number),
             None => end.is_copied(number),
-        })
+        }) || central.is_none() && self.radio_bearers.has_copied_to(host, self.nodes[node].addr, number)
     }
 
     /// The end of a bearer at a base station is over: all that waits there, with whether another one has it too.
@@ -239,11 +249,13 @@ impl Network {
         let is_unit = self.nodes[node].central.is_some();
         let Some(end) = self.radio_bearers.known_station(node, key.host) else { return Vec::new() };
         let copied = end.copied.values().copied().max().unwrap_or(0);
+        end.withdraw_copies(&[]);
         let handed_over = end.handed_over.max(if is_unit { u32::MAX } else { copied });
         let mut new = StationEnd::new(key.slot, values);
         (new.handed_over, new.alarm, new.ended, new.unit) = (handed_over, end.alarm, true, end.unit);
         new.restarted = cx.now;
         new.given_up = end.receiver.given_up().collect();
+        new.withdrawn = std::mem::take(&mut end.withdrawn);
         new.sending.succeed(&mut end.sending);
         let mut old = std::mem::replace(end, new);
         let line = old.line.into_iter().map(|line| (line.packet.take(), !line.copied.is_empty()));
@@ -252,10 +264,10 @@ impl Network {
             match sdu {
                 Sdu { state: State::Lost(packet), .. } => {
                     let is_elsewhere =
-                        if is_unit { self.is_elsewhere(node, key.host, number) } else { number < copied };
+                        number < copied && !is_unit || self.is_elsewhere(node, key.host, number);
                     ended.push((packet.take(), is_elsewhere));
                 }
-                Sdu { state: State::Below(_), snapshot: Some(snapshot) } if number >= handed_over => {
+                Sdu { state: State::Below(_), snapshot: Some(snapshot), .. } if number >= handed_over => {
                     ended.push((cx.pool.restore(snapshot), false));
                 }
                 _ => {}
@@ -301,6 +313,7 @@ impl Network {
         let mut first = Vec::new();
         if restarts {
             end.sending.transmitter.continue_at(0);
+            end.sending.forget_abandoned(|_| true);
             end.restarted = cx.now;
             let stored = end.causes.react(&mut end.receiver, place, cx, |receiver, _| receiver.restart());
             self.deliver_in_order(host, stored, cx);

@@ -1,8 +1,9 @@
 //! Timers of numbered radio bearers: t-Reordering, discardTimer, and those of RLC.
 
 use super::Network;
-use crate::context::Context;
+use crate::context::{Context, LostNumber};
 use crate::dataplane::bearer::{Arrived, Deadline, Line, Sdu, State};
+use crate::dataplane::link::End;
 use crate::event::Event;
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, Packet, PacketId, PacketPool};
@@ -167,6 +168,39 @@ impl Network {
                 Cause::of(Kind::RetransmissionLimit, "", led).at(Location::Node(host)).about(Some(addr)),
             )
         })
+    }
+
+    /// A queue has lost packets with numbers: nothing waits for their confirmation, and their receivers find a gap.
+    pub(super) fn note_lost_numbers(&mut self, cx: &mut Context) {
+        while let Some(LostNumber { link, ends: (src, dst), number, cause }) = cx.lost_numbers.pop() {
+            let link = self.queue_link(link);
+            let (from, to) = (self.links[link].from, self.links[link].to);
+            if dst.is_mobile()
+                && let Some(end) = self.radio_bearers.host(NodeId(dst.number() as u32))
+            {
+                end.causes.gap = cause;
+            }
+            match to {
+                End::Cell(_) => {
+                    let station = self.radio_bearers.known_station(from, dst);
+                    station.into_iter().for_each(|end| end.sending.lost_before(number, link));
+                    self.watch_station(from, dst, cx);
+                }
+                End::Node(station) => {
+                    let host = self.radio_bearers.host(from);
+                    host.into_iter().for_each(|end| end.sending.lost_before(number, link));
+                    self.watch_host(from, cx);
+                    let station = self.radio_bearers.known_station(station, src);
+                    station.into_iter().for_each(|end| end.causes.gap = cause);
+                }
+            }
+        }
+    }
+
+    /// The link of a queue: bearers behind a scheduler have their own numbers in records.
+    fn queue_link(&self, queue: LinkId) -> LinkId {
+        let bearer = (queue.0 as usize).checked_sub(self.links.len());
+        bearer.and_then(|bearer| self.bearers.get(bearer)).map_or(queue, |(_, air)| *air)
     }
 
     /// Sets when the end at a base station is looked at next.

@@ -57,8 +57,10 @@ impl Network {
         cx: &mut Context,
     ) {
         let IpHeader { src, dst, .. } = cx.pool[&packet].header;
-        if self.nodes[node].central.is_some() && cx.pool.number(&cx.pool[&packet]).is_some() {
-            // Its central unit has it.
+        if let Some(number) = cx.pool.number(&cx.pool[&packet])
+            && (self.nodes[node].central.is_some() || self.is_elsewhere(node, dst, number))
+        {
+            // Its central unit has it, or the base station that has sent a copy.
             return cx.lose(packet, DropReason::CopyReleased, Location::Node(node));
         }
         // A protocol may ask for this where it has an agent: no other component knows the host.
