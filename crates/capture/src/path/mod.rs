@@ -147,13 +147,7 @@ fn told(
     is_limited: bool,
 ) -> Path {
     let origin = seen.origin();
-    let waited = seen
-        .came
-        .iter()
-        .filter_map(|came| Some(((came.time_ns - origin) as f64 / 1e9, came.wait_ns? as f64 / 1e9)));
-    let waits: Vec<(f64, f64)> = waited.collect();
-    let step = waits.len().div_ceil(MOST_POINTS).max(1);
-    let waits = waits.into_iter().step_by(step).collect();
+    let waits = waits(seen);
     let longer = delays::take_out(seen);
     let rates = rate::rates(seen);
     let at_least_bps = rate::at_least(seen);
@@ -162,15 +156,7 @@ fn told(
     let gaps = gaps::gaps(seen, tx);
     let bursts = bursts(seen);
     let losses = gaps::losses(seen, &gaps, bursts.is_some());
-    let mut bytes = 0;
-    let course: Course = seen
-        .came
-        .iter()
-        .map(|came| {
-            bytes += came.bytes;
-            ((came.time_ns - origin) as f64 / 1e9, bytes)
-        })
-        .collect();
+    let course = course(seen);
     // The SYNs were transmitted too.
     let opened = seen.base - (2.0 * SYN_BYTES * 8e9 / bps) as i64;
     let base = if seen.is_opened { opened } else { seen.least - tx }.max(seen.base / 2);
@@ -196,7 +182,7 @@ fn told(
         window: window(seen, exchange).filter(|_| is_limited),
         first_window: seen.first_window,
         bursts,
-        bytes,
+        bytes: course.last().map_or(0, |(_, bytes)| *bytes),
         is_closed,
         course: thinned(course),
         waits,
@@ -206,6 +192,28 @@ fn told(
             .map(|times| times.iter().map(|time| (time - origin) as f64 / 1e9).collect()),
         rates,
     }
+}
+
+/// New data over time.
+fn course(seen: &Seen) -> Course {
+    let (origin, mut bytes) = (seen.origin(), 0);
+    let arrivals = seen.came.iter().map(|came| {
+        bytes += came.bytes;
+        ((came.time_ns - origin) as f64 / 1e9, bytes)
+    });
+    arrivals.collect()
+}
+
+/// Times of arrivals, and how long these packets waited.
+fn waits(seen: &Seen) -> Vec<(f64, f64)> {
+    let origin = seen.origin();
+    let waited = seen
+        .came
+        .iter()
+        .filter_map(|came| Some(((came.time_ns - origin) as f64 / 1e9, came.wait_ns? as f64 / 1e9)));
+    let waits: Vec<(f64, f64)> = waited.collect();
+    let step = waits.len().div_ceil(MOST_POINTS).max(1);
+    waits.into_iter().step_by(step).collect()
 }
 
 /// At most [`MOST_POINTS`] points, the last one among them. Ends of pauses stay.
