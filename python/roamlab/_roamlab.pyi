@@ -75,7 +75,7 @@ def explain_captures(
 def explore_captures(
     paths: list[Path], tell: Callable[[int], None] | None = None
 ) -> tuple[str, list[tuple[str, list[tuple[str, Column, list[str]]]]]]:
-    """What the explorer draws of a capture, or of two of the same flows: facts as JSON, and tables of named columns.
+    """The explorer's input of a capture, or of two of the same flows: facts as JSON, and tables of named columns.
 
     A column has its values and, if these are places in a list of words, the words. Times are in ns from the first
     packet.

@@ -77,8 +77,8 @@ pub fn explain_captures(
 /// A table of a capture: its name, and its columns with their values and, of words, the words behind these.
 type Drawn<'py> = (&'static str, Vec<(&'static str, Bound<'py, PyArray1<f64>>, Vec<String>)>);
 
-/// What the explorer draws of a capture, or of two of the same flows: its facts as JSON, and its tables. `tell` and errors as
-/// those of `explain_captures`.
+/// The explorer's input of a capture, or of two of the same flows: facts as JSON, and tables. `tell` and errors as those
+/// of `explain_captures`.
 #[pyfunction]
 #[pyo3(signature = (paths, tell=None))]
 pub fn explore_captures<'py>(

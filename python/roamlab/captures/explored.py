@@ -34,7 +34,7 @@ _NONE: dict[str, Any] = {
     "hosts": [],
     "nodes": [],
 }
-"""What a capture does not have, and the record of a run has."""
+"""Facts of a run that a capture does not have."""
 
 
 def html(paths: Sequence[Path]) -> tuple[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Captures in the explorer and in the playground: what is drawn and said is what `roamlab why` says."""
+"""Captures in the explorer and in the playground: they show the packets, and the sentences of `roamlab why`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def answer() -> dict[str, Any]:
-    """What `roamlab why` says of the example."""
+    """The answer of `roamlab why` about the example."""
     told: dict[str, Any] = json.loads(called("why", EXAMPLE, "--json").out)
     return told
 
@@ -53,7 +53,7 @@ def test_the_explorer_draws_every_packet_of_a_capture(
         tables = "explorer.runs[0].tables"
         kinds = opened.evaluate(f"Array.from({tables}.packets.column('kind'))")
         data, acks = opened.evaluate(f"['data', 'ack'].map((word) => {tables}.packets.code('kind', word))")
-        assert kinds.count(data) == flow["packets"][0] - 2, "but for the SYN and the first ACK"
+        assert kinds.count(data) == flow["packets"][0] - 2, "without the SYN and the first ACK"
         assert 0 < kinds.count(acks) <= flow["packets"][1]
         assert opened.evaluate(f"{tables}.timeouts.rows") == len(flow["timeouts"])
         longest = opened.evaluate(f"Math.max(...{tables}.trips.column('rtt_ns'))") / 1e9

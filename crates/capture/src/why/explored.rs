@@ -85,7 +85,7 @@ pub struct Facts {
 pub struct Explored {
     /// Why its flows stalled.
     pub answer: Answer,
-    /// What the explorer shows beside the tables.
+    /// The explorer's input in addition to the tables.
     pub facts: Facts,
     /// The flows that are drawn.
     pub tables: Vec<Table>,
@@ -315,7 +315,7 @@ impl Rows {
         }
     }
 
-    /// What the sender had outstanding, round trips and timeouts.
+    /// Outstanding data of the sender, round trips and timeouts.
     fn seen(&mut self, sender: &Sender<'_>, segments: &Segments) {
         let flow = self.flow();
         for (time, outstanding, window) in &sender.flights {
@@ -440,7 +440,7 @@ impl Segments {
         let size = data().map(|row| row.length).max().unwrap_or(1);
         let limit =
             exchange.flow.opened[1 - exchange.way].and_then(|opened| opened.mss).map_or(1460, u32::from);
-        // Hosts hand several segments at once to their card.
+        // Hosts hand several segments to their card as one.
         Segments { base, size: f64::from(size.min(limit).max(1)) }
     }
 

@@ -12,7 +12,7 @@ pub fn sample<T>(cases: impl IntoIterator<Item = T>, first: usize, nth: usize, a
     cases.into_iter().skip(first).step_by(nth).collect()
 }
 
-/// Takes part in a long test for one case in so many, and for all of them if `ROAMLAB_RACES` is set.
+/// Takes part in a long test for one case in `nth`, and for all of them if `ROAMLAB_RACES` is set.
 ///
 /// The cases of all variants are counted as one list, so that what a variant leaves out another one tries.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// One case in `nth`. `first`: so many cases count as tried before, so that tests with equal lists try different ones.
+    /// One case in `nth`. `first` cases count as tried before, so that tests with equal lists try different ones.
     #[expect(clippy::disallowed_methods, reason = "how many cases are run is no input of a run")]
     pub fn new(nth: usize, first: usize) -> Self {
         Share { cases: first, nth: if std::env::var("ROAMLAB_RACES").is_ok() { 1 } else { nth } }
