@@ -60,7 +60,11 @@ pub fn amf() -> String {
         ("the same, commanded", &commanded_too),
     ];
     let over = [("time: it is not confirmed", ms(1_400), Input::Deadline)];
-    text + &table(&Amf::new(SMF, &Arc::new(Params { timers, ..params })).into(), &waiting, &over)
+    text + &table(
+        &Amf::new(SMF, &Arc::new(Params { timers: Box::new(timers), ..params })).into(),
+        &waiting,
+        &over,
+    )
 }
 
 fn amf_inputs() -> Vec<(&'static str, roamlab_engine::Time, Input)> {
