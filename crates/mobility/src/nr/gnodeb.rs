@@ -79,7 +79,7 @@ crate::transitions! {
     "any" | "packet" | "the first direct one: the guard begins" | "route, route to buffer, route to reorder queue" | "same";
     "any" | "time" | "guard over" | "no route, release reorder queue, route, route to buffer, gtpu-end-marker" | "same";
     "any" | "ng-path-switch-request-acknowledge" | "to the source" | "xn-ue-context-release" | "same";
-    "serving, preparing, executing, conditional, dual" | "ng-path-switch-request-failure" | "the sessions are released" | "no route, end bearer, rrc-no-context" | "none";
+    "serving, preparing, executing, conditional, dual" | "ng-path-switch-request-failure" | "the sessions are released" | "no route, end bearer, rrc-no-context" | "none, retrieving";
     "any" | "ng-path-switch-request-failure" | "the host is present" | "ng-path-switch-request" | "same";
     "serving, conditional, preparing, dual" | "retransmission limit" | "what follows waits" | "start buffering, route to buffer, rrc-no-context" | "same";
     "serving" | "rrc-reestablishment-request" | "of a present host that it has" | "start buffering, route to buffer, adopt bearer, rrc-reestablishment" | "same";

@@ -3,7 +3,7 @@
 use super::table::{AMF, SMF, UPF, table};
 use crate::Agent;
 use crate::lab::{ELSEWHERE, HERE, NOW, Setup, THERE, and, hear, ms};
-use crate::nr::{Amf, Forwarding, Input, Kind, Message, Nr, Params, Procedure, Smf, Step, Upf};
+use crate::nr::{Amf, Forwarding, Input, Kind, Message, Nr, Params, Procedure, Smf, Step, Timers, Upf};
 use roamlab_engine::{Duration, DurationLaw, Rng};
 use roamlab_packet::Counts;
 use std::sync::Arc;
@@ -51,7 +51,20 @@ pub fn amf() -> String {
         ("path switched", &over),
     ];
     let params = Params { procedure: Procedure::N2, ..Params::default() };
-    table(&Amf::new(SMF, &Arc::new(params)).into(), &states, &amf_inputs())
+    let text = table(&Amf::new(SMF, &Arc::new(params.clone())).into(), &states, &amf_inputs());
+    let timers = Timers { path_switch: Some(Duration::from_millis(400)), ..Timers::default() };
+    let waiting: [Setup<'_, Message>; 4] = [
+        ("path switch to there", &switching),
+        ("another to third waits", &queued),
+        ("the same, handover required", &required_too),
+        ("the same, commanded", &commanded_too),
+    ];
+    let over = [("time: it is not confirmed", ms(1_400), Input::Deadline)];
+    text + &table(
+        &Amf::new(SMF, &Arc::new(Params { timers: Box::new(timers), ..params })).into(),
+        &waiting,
+        &over,
+    )
 }
 
 fn amf_inputs() -> Vec<(&'static str, roamlab_engine::Time, Input)> {

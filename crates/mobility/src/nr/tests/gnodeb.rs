@@ -158,7 +158,8 @@ pub fn gnodeb_as_target() -> String {
     );
     let passing = and(&onward, &[(970, data(Direction::Down, None, true)), (975, marker(UPF, 950))]);
     let resuming = and(&here, &[(935, reestablish())]);
-    let states: [Setup<'_, Message>; 11] = [
+    let beginning = and(&unnumbered, &[(1_500, Input::Deadline)]);
+    let states: [Setup<'_, Message>; 12] = [
         ("request came", &prepared()[..1]),
         ("prepared", &prepared()),
         ("prepared, numbers known", &numbered),
@@ -166,6 +167,7 @@ pub fn gnodeb_as_target() -> String {
         ("re-establishment begun", &resuming),
         ("confirmed", &confirmed),
         ("confirmed, no numbers", &unnumbered),
+        ("the bearer begins again", &beginning),
         ("direct packet held", &guarded),
         ("end marker come", &ordered),
         ("sent on to third", &onward),
@@ -262,8 +264,11 @@ pub fn gnodeb_over_n2() -> String {
         admission_limit: Some(1),
         ..Params::default()
     };
+    let direct = Arc::new(Params { forwarding: Forwarding::Direct, ..params.clone() });
     let agent: Nr = GNodeB::new(HERE, (AMF, Some(UPF)), &Arc::new(params)).into();
-    table(&agent, &states, &inputs)
+    let text = table(&agent, &states, &inputs);
+    let release = [("release command 900", NOW, hear(AMF, 900, Kind::ContextReleaseCommand))];
+    text + &table(&GNodeB::new(HERE, (AMF, None), &direct).into(), &states[4..], &release)
 }
 
 pub fn gnodeb_without_forwarding() -> String {

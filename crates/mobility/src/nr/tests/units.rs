@@ -190,7 +190,16 @@ pub fn central_unit() -> String {
     let acknowledged = &gone_to_it[..=outgoing.len()];
     let marked = and(&gone_to_it, &[(955, hear(AMF, 900, Kind::EndMarker { source: None }))]);
     let released = and(&gone_to_it, &[(960, hear(OTHER_CENTRAL, 900, Kind::ContextRelease))]);
-    let states: [Setup<'_, Message>; 13] = [
+    let here = and(&admitted, &[(950, through(HERE, 900, complete()))]);
+    let onward = and(
+        &here,
+        &[
+            (960, through(HERE, 900, Kind::MeasurementReport { target: ELSEWHERE })),
+            (970, hear(OTHER_CENTRAL, 960, Kind::HandoverRequestAcknowledge)),
+        ],
+    );
+    let states: [Setup<'_, Message>; 14] = [
+        ("sent on to another CU", &onward),
         ("nothing", &[]),
         ("service requested", &reached()[..1]),
         ("reached", &reached()),
@@ -213,6 +222,28 @@ pub fn central_unit_with_ltm() -> String {
     let asked = and(&reached(), &[report]);
     let ready = and(&asked, &[(502, hear(THERE, 1, Kind::UnitSetupResponse))]);
     let ordered = and(&ready, &[(900, hear(HERE, 900, Kind::UnitCellSwitch { target: THERE }))]);
+    let leaving = and(
+        &ready,
+        &[
+            (890, through(HERE, 1, Kind::MeasurementReport { target: ELSEWHERE })),
+            (895, hear(OTHER_CENTRAL, 890, Kind::HandoverRequestAcknowledge)),
+            (896, hear(HERE, 890, Kind::UnitModificationResponse)),
+        ],
+    );
+    let held = and(
+        &ready,
+        &[
+            (900, hear(HERE, 900, Kind::UnitReleaseRequest { gone: false })),
+            (901, hear(HERE, 900, Kind::UnitReleaseRequest { gone: true })),
+        ],
+    );
+    let overtaking = [
+        ("cell switch 990", NOW, hear(HERE, 990, Kind::UnitCellSwitch { target: THERE })),
+        ("complete there 990", NOW, through(THERE, 990, complete())),
+        ("complete here 990", NOW, through(HERE, 990, complete())),
+    ];
+    let others: [Setup<'_, Message>; 2] =
+        [("commanded to another CU", &leaving), ("its link has failed, and it has gone", &held)];
     let states: [Setup<'_, Message>; 4] = [
         ("reached", &reached()),
         ("a candidate is asked", &asked),
@@ -223,6 +254,7 @@ pub fn central_unit_with_ltm() -> String {
     let once = Params { ltm: Some(Ltm { repeat_recovery: false, ..Ltm::default() }), ..handing_over() };
     let back = [("complete here", NOW, through(HERE, 990, complete()))];
     text += &table(&central_unit_of(&Arc::new(once)), &states[3..], &back);
+    text += &table(&central_unit_of(&Arc::new(ordering())), &others, &overtaking);
     text
 }
 
