@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roamlab.captures import likeness, twin
+from roamlab.running.progress import Steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -101,12 +102,18 @@ def make(settings: Iterable[Setting], path: FlowPath) -> list[Made]:
 
 
 def fit(path: FlowPath, rate_at_most: float | None = None, draws: int = DRAWS) -> Twin:
-    """The nearest twin of a path: senders first, then what is known as a range, one after the other."""
+    """The nearest twin of a path: senders first, then what is known as a range, one after the other.
+
+    A search that takes long prints its steps to standard error.
+    """
+    steps = Steps()
     start = twin.first(path)
     leading = _of_each_sender(make(_trials(start, path, twin.unknowns(path, "cell", rate_at_most)), path))
-    refined = [
-        _refined(each, path, twin.unknowns(path, each.setting.place, rate_at_most)) for each in leading[:2]
-    ]
+    steps.tell(f"twin: senders and places of gaps; {_state(leading[0])}")
+    refined = []
+    for each in leading[:2]:
+        refined.append(_refined(each, path, twin.unknowns(path, each.setting.place, rate_at_most)))
+        steps.tell(f"twin: ranges of {sender_of(each.setting)}; {_state(refined[-1])}")
     senders = sorted([*refined, *leading[2:]], key=lambda each: each.nearness.score)
     best = senders[0]
     kinds = [
@@ -114,6 +121,10 @@ def fit(path: FlowPath, rate_at_most: float | None = None, draws: int = DRAWS) -
         for each in (best, *_of_other_places(best, path, rate_at_most))
     ]
     return Twin(path, best, senders, kinds, draw(kinds, path, draws))
+
+
+def _state(made: Made) -> str:
+    return f"{sender_of(made.setting)} is {made.nearness.mean_s:.3f} s away"
 
 
 def _of_other_places(best: Made, path: FlowPath, rate_at_most: float | None) -> list[Made]:
