@@ -19,7 +19,7 @@ impl Told {
             for stall in &mut self.stalls {
                 if slow.start_s < stall.end_s && stall.start_s < slow.end_s {
                     slow.has_stall = true;
-                    stall.sentences.push(format!("it is part of a slow period: {}", slow.sentence));
+                    stall.sentences.push(format!("it is part of a slow period: {}", slow.rates()));
                 }
             }
         }

@@ -34,6 +34,15 @@ pub struct Slow {
     pub sentence: String,
 }
 
+impl Slow {
+    /// Its rates and its time.
+    pub(crate) fn rates(&self) -> String {
+        let lasts = lasting(((self.end_s - self.start_s) * 1e9) as i64);
+        let (now, before) = (rate(self.rate_bps), rate(self.before_bps));
+        format!("{now} instead of {before} for {lasts}, {:.3} to {:.3} s", self.start_s, self.end_s)
+    }
+}
+
 impl Sender<'_> {
     /// The slow periods by the reports of deliveries, in order of time. Those in which the application sent nothing are none.
     pub fn slow_periods(&self, start_ns: i64) -> Vec<Slow> {
@@ -59,24 +68,10 @@ impl Sender<'_> {
             Some(cause) => format!("; suspected first: {}", cause.words()),
             None => "; its own window or pacing kept it slow, and nothing was lost".into(),
         };
-        let sentence = format!(
-            "{} instead of {} for {}, {:.3} to {:.3} s{suspected}",
-            rate(rate_bps),
-            rate(before_bps),
-            lasting(end - start),
-            seconds(start),
-            seconds(end)
-        );
-        Slow {
-            start_s: seconds(start),
-            end_s: seconds(end),
-            before_bps,
-            rate_bps,
-            cut_off,
-            cause,
-            has_stall: false,
-            sentence,
-        }
+        let (start_s, end_s) = (seconds(start), seconds(end));
+        let sentence = String::new();
+        let made = Slow { start_s, end_s, before_bps, rate_bps, cut_off, cause, has_stall: false, sentence };
+        Slow { sentence: format!("{}{suspected}", made.rates()), ..made }
     }
 
     /// The limit of most of a period, or the losses before and in it. `times`: of the reports.

@@ -299,17 +299,8 @@ impl CentralUnit {
             }
             Kind::LtmComplete => return,
             Kind::MeasurementReport { target } if self.gnodeb.has(host) => {
-                let central = self.central_of(target);
-                if central == self.address {
-                    return self.reported(host, target, now, out);
-                }
-                let link = self.hosts.get_mut(&host).filter(|link| matches!(link.switch, Switch::None));
-                // The host reports again.
-                let Some(link) = link else { return };
-                if self.gnodeb.serves(host) {
-                    link.cell = Some(target);
-                }
-                Kind::MeasurementReport { target: central }
+                let Some(report) = self.measured(host, target, now, out) else { return };
+                report
             }
             Kind::ReestablishmentRequest { previous } => {
                 let previous = self.central_of(previous);
@@ -331,6 +322,21 @@ impl CentralUnit {
             self.pass(Input::Trigger(L2Trigger::HostArrived { host }), now, out);
         }
         self.pass(Input::Message { from: host, message: Message::about(host, id, rrc) }, now, out);
+    }
+
+    /// A host reports a better cell: one of another central unit, which is the report that this one gets; `None`: one of its own,
+    /// or the host, which is switched, reports again.
+    fn measured(&mut self, host: Addr, target: Addr, now: Time, out: &mut Vec<Action>) -> Option<Kind> {
+        let central = self.central_of(target);
+        if central == self.address {
+            self.reported(host, target, now, out);
+            return None;
+        }
+        let link = self.hosts.get_mut(&host).filter(|link| matches!(link.switch, Switch::None))?;
+        if self.gnodeb.serves(host) {
+            link.cell = Some(target);
+        }
+        Some(Kind::MeasurementReport { target: central })
     }
 
     /// The host is at this distributed unit, without a switch.
