@@ -324,7 +324,7 @@ impl CentralUnit {
         self.pass(Input::Message { from: host, message: Message::about(host, id, rrc) }, now, out);
     }
 
-    /// A host reports a better cell: one of another central unit, which is the report that this one gets; `None`: one of its own,
+    /// A host reports a better cell: one of another central unit, which is the report that this one gets; `None`: one of its own cells,
     /// or the host, which is switched, reports again.
     fn measured(&mut self, host: Addr, target: Addr, now: Time, out: &mut Vec<Action>) -> Option<Kind> {
         let central = self.central_of(target);
