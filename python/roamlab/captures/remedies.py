@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from roamlab.captures.likeness import Outcome
     from roamlab.captures.twin import Setting, Unknown
 
-DRAWS = 15
-"""Twins of which each change is run."""
 EXPLAINS = 0.5
 """A range that explains this share of the variance is named."""
 NARROW = 0.05
@@ -86,7 +84,7 @@ def _half(setting: Setting) -> Setting:
     return replace(setting, gaps=tuple((start, (start + end) / 2) for start, end in setting.gaps))
 
 
-def remedies(found: Twin, count: int = DRAWS) -> tuple[Remedy, list[Remedy]]:
+def remedies(found: Twin, count: int = fitting.DRAWS) -> tuple[Remedy, list[Remedy]]:
     """The unchanged twins, and the effect of each change."""
     drawn = fitting.draws_of(found.kinds, count)
     settings = [found.best.setting, *(setting for setting, _ in drawn)]
@@ -195,6 +193,7 @@ class Check:
 
 def check(paths: Sequence[Path], flow: str | None) -> Check:
     """The remedies for the flow with most data in a capture, or in two of both ends."""
-    found = fitting.fit(path.read(paths, flow))
+    # The changes are run on twins that `remedies` draws, with those without a change.
+    found = fitting.fit(path.read(paths, flow), draws=0)
     base, rows = remedies(found)
     return Check(found, base, rows)

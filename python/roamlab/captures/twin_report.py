@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from roamlab.captures.fitting import Made, Twin
+    from roamlab.captures.path import FlowPath
 
 SCENARIO_FILE = "twin.toml"
 FIGURE = "twin"
@@ -117,15 +118,18 @@ def _places(found: Twin) -> str:
     return "; or ".join(names[kind.setting.place] for kind in found.kinds)
 
 
+def _unfilled(path: FlowPath) -> str:
+    """The source of a rate that the flow did not fill."""
+    if path.rates:
+        return "by short bursts: the flow did not fill the path"
+    return "what passed at least: the flow never filled the path"
+
+
 def _known(found: Twin) -> list[str]:
     """The parts of the path, in a line each."""
     setting, path = found.best.setting, found.path
     told = [f"round trip {path.base_s:.4f} s without queues"]
-    how = "measured where a queue was never empty"
-    if not path.rates:
-        how = "what passed at least: the flow never filled the path"
-    elif not path.is_filled:
-        how = "by short bursts: the flow did not fill the path"
+    how = "measured where a queue was never empty" if path.is_filled else _unfilled(path)
     told.append(f"rate {setting.rate_bps / 1e6:.4g} Mbit/s, {how}")
     if len(path.rates) > 1:
         rates = ", ".join(
@@ -166,14 +170,12 @@ def _waits(found: Twin) -> str:
 def notes(found: Twin) -> dict[str, str]:
     """Comments behind the scenario's fields: where each number is from."""
     path, setting = found.path, found.best.setting
-    rate = path.rates[0] if path.rates else None
-    if path.is_filled and rate:
+    if path.is_filled:
+        rate = path.rates[0]
         low, high = rate["low_bps"] / 1e6, rate["high_bps"] / 1e6
         said = f"{low:.4g} to {high:.4g} Mbit/s while the queue was not empty, {rate['busy_s']:.1f} s"
-    elif rate:
-        said = "by short bursts: the flow did not fill the path"
     else:
-        said = "what passed at least: the flow never filled the path"
+        said = _unfilled(path)
     queue = f"the largest wait was {path.wait_s:.3f} s"
     queue += (
         f", {len(path.full)} packets were lost at it"

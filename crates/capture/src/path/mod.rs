@@ -9,7 +9,7 @@ mod seen;
 use crate::flows::{Capture, Flow};
 use crate::path::seen::Seen;
 use crate::why::Answer;
-use crate::why::exchange::{Exchange, MS};
+use crate::why::exchange::{Exchange, MS, in_order};
 use crate::why::explain::{explained, partner};
 use crate::why::receiver::Receiver;
 use crate::why::sender::Sender;
@@ -127,8 +127,7 @@ fn made(one: &Flow, other: Option<&Flow>, place: &'static str, start_ns: i64, fl
             (Seen::one(&exchange)?, limits, &exchange)
         }
         Some(second) => {
-            let (here, there) =
-                if exchange.share >= second.share { (&exchange, &second) } else { (&second, &exchange) };
+            let (here, there) = in_order(&exchange, &second);
             let sender = Sender::new(here);
             let mut seen = Seen::both(&sender, &Receiver::new(there))?;
             return Some(told(&mut seen, here, place, start_ns, flow, sender.limits().receiver > LIMITED));

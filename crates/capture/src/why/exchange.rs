@@ -186,6 +186,14 @@ impl<'a> Exchange<'a> {
     }
 }
 
+/// Two captures of a connection: the one nearer to its sender, and the other.
+pub fn in_order<'e, 'a>(
+    one: &'e Exchange<'a>,
+    other: &'e Exchange<'a>,
+) -> (&'e Exchange<'a>, &'e Exchange<'a>) {
+    if one.share >= other.share { (one, other) } else { (other, one) }
+}
+
 /// The time of a tick of an end's timestamps: a usual one if it is near, otherwise the measured one.
 fn tick(flow: &Flow, way: Way) -> Option<f64> {
     let packets = &flow.packets;

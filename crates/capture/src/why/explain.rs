@@ -3,7 +3,7 @@
 use crate::flows::{Capture, Flow};
 use crate::why::cause::{Cause, Kind, Sure, counted, lasting};
 use crate::why::course::{Limits, Spike};
-use crate::why::exchange::{Exchange, Place};
+use crate::why::exchange::{Exchange, Place, in_order};
 use crate::why::pair::Pair;
 use crate::why::receiver::{Arrival, Receiver};
 use crate::why::sender::{self, Sender, Silence};
@@ -242,8 +242,7 @@ fn one(flow: &Flow, start_ns: i64) -> Option<Told> {
 /// A flow of two captures.
 fn both(one: &Flow, other: &Flow, start_ns: i64) -> Option<Told> {
     let (first, second) = (Exchange::new(one), Exchange::new(other));
-    let is_first = first.share >= second.share;
-    let (at_sender, at_receiver) = if is_first { (&first, &second) } else { (&second, &first) };
+    let (at_sender, at_receiver) = in_order(&first, &second);
     if one.bytes()[first.way] == 0 {
         return None;
     }

@@ -1,7 +1,7 @@
 //! The flows of a capture as the explorer draws them: tables in the form of those of a run.
 
 use crate::flows::{Capture, Flow};
-use crate::why::exchange::{Exchange, Place};
+use crate::why::exchange::{Exchange, Place, in_order};
 use crate::why::explain::{Answer, Stall, Told, explained, partner};
 use crate::why::pair::{Fate, Pair};
 use crate::why::receiver::{Arrival, Receiver};
@@ -270,8 +270,7 @@ impl Rows {
 
     fn both(&mut self, one: &Flow, other: &Flow) {
         let (first, second) = (Exchange::new(one), Exchange::new(other));
-        let is_first = first.share >= second.share;
-        let (at_sender, at_receiver) = if is_first { (&first, &second) } else { (&second, &first) };
+        let (at_sender, at_receiver) = in_order(&first, &second);
         let segments = Segments::of(at_sender);
         let (sender, receiver) = (Sender::new(at_sender), Receiver::new(at_receiver));
         let from = self.serial;

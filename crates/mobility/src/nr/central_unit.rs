@@ -324,8 +324,8 @@ impl CentralUnit {
         self.pass(Input::Message { from: host, message: Message::about(host, id, rrc) }, now, out);
     }
 
-    /// A host reports a better cell: one of another central unit, which is the report that this one gets; `None`: one of its own cells,
-    /// or the host, which is switched, reports again.
+    /// The measurement report of a host, with the central unit of the cell as its target. `None`: the cell is of this central unit,
+    /// which begins a switch, or a switch of the host is under way.
     fn measured(&mut self, host: Addr, target: Addr, now: Time, out: &mut Vec<Action>) -> Option<Kind> {
         let central = self.central_of(target);
         if central == self.address {

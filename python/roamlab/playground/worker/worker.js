@@ -41,7 +41,7 @@ const HANDLERS = {
     const flows = made.answer.flows.slice(0, MOST_LISTED).map(({ sentences, spikes }) => [...sentences, ...spikes.map((each) => each.sentence)]);
     made.free();
     const { notes, udp_packets: udp } = made.answer;
-    return { run, tables, flows, notes: [...notes, ...made.facts.notes], udp, ms: performance.now() - begin };
+    return { run, flows, notes: [...notes, ...made.facts.notes], udp, ms: performance.now() - begin };
   },
   film: (asked) => {
     const checked = engine.check(asked.text, asked.name, asked.files);
@@ -154,7 +154,7 @@ function plain(error) {
 onmessage = ({ data }) => {
   try {
     const done = HANDLERS[data.ask](data);
-    postMessage({ id: data.id, done }, [...new Set(buffersOf(done.tables ?? done.film ?? {}))]);
+    postMessage({ id: data.id, done }, [...new Set(buffersOf(done.run?.tables ?? done.tables ?? done.film ?? {}))]);
   } catch (error) {
     // A panic leaves the engine in an unknown state.
     postMessage({ id: data.id, error: plain(error), broken: error instanceof WebAssembly.RuntimeError });

@@ -405,12 +405,11 @@ impl Network {
         let here = &self.nodes[station];
         let awaited = here.central.is_some() || here.buffers.contains_key(&key);
         let end = self.radio_bearers.station(station, addr, (key.slot, values));
+        let refuses = end.frozen || end.ended || !(end.adopted || awaited);
         // It was sent before the host began its bearer again, and arrives behind the message about that.
-        let resumed = end.resumed;
-        let is_stale = started < resumed
+        let is_stale = started < end.resumed
             && self.radio_bearers.known_host(host).is_some_and(|end| started < end.restarted);
-        let end = self.radio_bearers.station(station, addr, (key.slot, values));
-        if end.frozen || end.ended || is_stale || !(end.adopted || awaited) {
+        if refuses || is_stale {
             // The host repeats to its next base station what is not confirmed.
             let packet = self.repair(link, packet, started, cx)?;
             let cause = self.cells.moved(addr);
