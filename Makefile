@@ -149,7 +149,7 @@ lint-python: .venv/.dev
 
 # Clippy is a compiler that lints: with it as the workspace's compiler one pass lints and makes the tests. What is compiled
 # once, as after a clone, is compiled sooner without what the next compilation could use.
-LINTING := CARGO_INCREMENTAL=0 RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+LINTING := CARGO_INCREMENTAL=0 RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/tests/rustc.sh CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 build-rust:
 	MAKEFLAGS= $(LINTING) cargo test --locked --workspace --all-targets --no-run
 

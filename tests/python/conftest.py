@@ -7,13 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
 import fake_engine
+import turns
 from pages import Page
 from roamlab import _roamlab
 from roamlab.scenarios.scenario import Scenario
@@ -28,6 +28,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 _Case = TypeVar("_Case")
 ROOT = Path(__file__).parents[2]
 COMMAND = str(Path(sys.executable).parent / "roamlab")
+DEEP = "ROAMLAB_DEEP" in os.environ
+"""Everything is tried, as in `make deep`."""
 SMALL = """
 [run]
 duration = "1 s"
@@ -47,56 +49,36 @@ def handover(duration: str) -> str:
 
 
 def of_today(cases: list[_Case], days: int) -> list[_Case]:
-    """The part of the cases that is tried today: each is tried every `days` days, and always with `ROAMLAB_DEEP`.
-
-    For tests of commands that differ little and take seconds each. The day is that of UTC.
-    """
-    if "ROAMLAB_DEEP" in os.environ:
-        return cases
-    return cases[datetime.now(UTC).toordinal() % days :: days]
+    """The part of the cases that a test tries today: each every `days` days, and always with `ROAMLAB_DEEP`."""
+    return cases if DEEP else cases[turns.today() % days :: days]
 
 
-_WEEK = [
-    {"newcomer"},
-    {"site"},
-    {"ripple", "paths", "stub"},
-    {"wheel"},
-    {"site", "kills"},
-    {"bcmp"},
-    {"ipf", "paths", "kills"},
-]
-"""Tests of some 10 to 130 CPU seconds, by the days on which they run: no day of the week has many of them."""
-_ON_NO_DAY = {"source"}
-"""Tests of many minutes: they run in `make deep` and at a release."""
+only_deep = pytest.mark.skipif(not DEEP, reason="it takes many minutes and runs in `make deep`")
+"""Marks such a test."""
+_WHOLE = 3000
+"""More tests than this are the whole suite."""
 _FEW = 10
-"""Up to this number of tests that alternate run on any day: they were asked for by name."""
-_ONCE_A_WEEK = "it runs once or twice a week, and in `make deep`"
-
-
-def of_this_day(test: str) -> pytest.MarkDecorator:
-    """Marks a long test, which runs on its days of the week, and always with `ROAMLAB_DEEP`."""
-    every = set.union(*_WEEK, _ON_NO_DAY)
-    (today,) = [every] if "ROAMLAB_DEEP" in os.environ else of_today(_WEEK, len(_WEEK))
-    assert test in every, test
-    return pytest.mark.skipif(test not in today, reason=_ONCE_A_WEEK)
+"""Up to this number of long tests run on any day: they were asked for by name."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The longest tests come first, so that the workers end together. Those that start cargo come last.
+    """Of the long tests those run whose turn is today (`turns.py`).
 
-    They take what `make test` compiles meanwhile. Of the tests marked `alternates` half run each day, where all are
-    asked for.
+    The longest come first, so that the workers end together. Those that start cargo come last: they take what
+    `make test` compiles meanwhile.
     """
-    alternate = [item for item in items if item.get_closest_marker("alternates")]
-    if len(alternate) > _FEW:
-        others = {id(item) for item in alternate} - {id(item) for item in of_today(alternate, 2)}
-        config.hook.pytest_deselected(items=[item for item in items if id(item) in others])
-        items[:] = [item for item in items if id(item) not in others]
+    table = turns.seconds()
+    known = [item.nodeid for item in items]
+    if len(items) > _WHOLE and (stale := turns.unknown(table, known)):
+        raise pytest.UsageError(f"{turns.TABLE.name} names tests that are not there: {', '.join(stale)}")
+    long = {turns.unit(name) for name in known} & table.keys()
+    if len(long) > _FEW and not (DEEP or "ROAMLAB_ALL_TESTS" in os.environ):
+        others = turns.not_today(table, turns.today())
+        config.hook.pytest_deselected(items=[item for item in items if turns.unit(item.nodeid) in others])
+        items[:] = [item for item in items if turns.unit(item.nodeid) not in others]
 
-    def place(item: pytest.Item) -> int:
-        if item.get_closest_marker("cargo"):
-            return 2
-        return not any(mark.kwargs.get("reason") == _ONCE_A_WEEK for mark in item.iter_markers("skipif"))
+    def place(item: pytest.Item) -> tuple[bool, float]:
+        return item.get_closest_marker("cargo") is not None, -table.get(turns.unit(item.nodeid), 0.0)
 
     items.sort(key=place)
 

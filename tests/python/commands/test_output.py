@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conftest import COMMAND, ROOT, handover, of_this_day, of_today
+from conftest import COMMAND, ROOT, handover
 from namespaces import need_namespaces
 from playground import need_page
 from roamlab.base import output
@@ -106,7 +106,7 @@ def _options(command: object) -> set[str]:
     return {parameter.name for parameter in command.params}  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", of_today(list(WRITES), 3))
+@pytest.mark.parametrize("name", list(WRITES))
 def test_a_file_of_the_user_survives(work: Path, tmp_path: Path, name: str) -> None:
     """In a separate folder, next to a result, and as a file with the name of one that the command writes."""
     if name == "play":
@@ -155,7 +155,6 @@ def test_a_file_of_the_user_survives(work: Path, tmp_path: Path, name: str) -> N
         assert (out / made).read_text() == "changed by hand"
 
 
-@of_this_day("paths")
 def test_paths_of_any_kind(work: Path, tmp_path: Path) -> None:
     """Bytes that are not UTF-8, what Matplotlib takes for a formula, and rich for a style; blanks."""
     name = os.fsdecode(rb"a $\frac$ [red]\xff")

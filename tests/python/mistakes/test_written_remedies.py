@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 
-from conftest import ROOT
+from conftest import DEEP, ROOT
 from test_mistakes import MISTAKES, MOVES, answer
 
 PLACE = re.compile(r"lab\.toml:(\d+):(\d+):(?: field `([^`]+)`)?")
@@ -43,7 +42,7 @@ def test_a_remedy_is_no_mistake() -> None:
     texts += [(MOVES.read_text(encoding="utf-8"), *row) for row in MISTAKES["moves"]]
     for file, *row in MISTAKES["others"]:
         texts.append(((ROOT / "examples" / file).read_text(encoding="utf-8"), *row))
-    step = 1 if "ROAMLAB_DEEP" in os.environ else 5
+    step = 1 if DEEP else 5
     tried, refused = 0, []
     for base, find, write, _ in texts[::step]:
         text = base.replace(find, write, 1)

@@ -13,7 +13,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from browser import NARROW, WIDE, check_access, chromium, shown
-from conftest import COMMAND, ROOT, of_today
+from conftest import COMMAND, ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,7 +112,7 @@ def test_the_report_links_into_the_moment_of_a_stall(story: Path) -> None:
         page.wait_for_url(re.compile(r"#t=10\.000000-10\.400000$"))
 
 
-@pytest.mark.parametrize("name", of_today(list(PAGES), 2))
+@pytest.mark.parametrize("name", list(PAGES))
 def test_a_page_can_be_read(name: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     text = (ROOT / "examples/handover.toml").read_text(encoding="utf-8")

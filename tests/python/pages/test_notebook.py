@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import roamlab as rl
-from conftest import ROOT, of_this_day
+from conftest import ROOT
 from roamlab.running import progress
 
 if TYPE_CHECKING:
@@ -151,7 +151,6 @@ def test_a_plot_has_a_line_for_each_value_of_the_other_axes(runs: rl.Runs) -> No
     )
 
 
-@of_this_day("stub")
 def test_the_stub_of_the_engine_is_the_engine(tmp_path: Path) -> None:
     """`__all__` is pyo3's; the other two are names for types."""
     allowed = tmp_path / "allowed"

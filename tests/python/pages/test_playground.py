@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.alternates
-
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
@@ -56,9 +54,7 @@ def _status(page: Page) -> str:
     return page.inner_text("#status")
 
 
-@pytest.mark.parametrize(
-    ("size", "dark"), of_today([(WIDE, False), (WIDE, True), (NARROW, True), (NARROW, False)], 2)
-)
+@pytest.mark.parametrize(("size", "dark"), [(WIDE, False), (WIDE, True), (NARROW, True), (NARROW, False)])
 def test_the_page_can_be_read_and_says_who_stalled(
     browser: Browser, size: tuple[int, int], *, dark: bool
 ) -> None:
@@ -100,15 +96,12 @@ def test_a_slider_changes_one_field_of_the_text_and_the_picture(browser: Browser
 
 @pytest.mark.parametrize(
     ("example", "of_move", "absent"),
-    of_today(
-        [
-            ("lte.toml", ["detach time", "buffer", "path switch", "forwarding"], "Move: gap"),
-            ("roaming.toml", [], "ap1: rate"),
-            ("handover.toml", ["gap", "buffer"], "Move: detach time"),
-            ("asymmetric.toml", [], "Move: gap"),
-        ],
-        4,
-    ),
+    [
+        ("lte.toml", ["detach time", "buffer", "path switch", "forwarding"], "Move: gap"),
+        ("roaming.toml", [], "ap1: rate"),
+        ("handover.toml", ["gap", "buffer"], "Move: detach time"),
+        ("asymmetric.toml", [], "Move: gap"),
+    ],
 )
 def test_every_slider_moves_without_an_error(
     browser: Browser, example: str, of_move: list[str], absent: str

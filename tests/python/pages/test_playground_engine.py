@@ -106,7 +106,7 @@ def test_the_tables_of_the_recorded_runs_of_ns2_are_those_of_the_native_engine(a
     command = f"cargo test --quiet --locked --workspace --lib --test runs -- {test}"
     lints = {
         "CARGO_INCREMENTAL": "0",
-        "RUSTC_WORKSPACE_WRAPPER": "clippy-driver",
+        "RUSTC_WORKSPACE_WRAPPER": str(ROOT / "tests/rustc.sh"),
         "CLIPPY_ARGS": "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__",
     }
     clean = os.environ | {"MAKEFLAGS": ""} | lints

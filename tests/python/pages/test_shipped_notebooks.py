@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import nbformat
 import pytest
 
-from conftest import COMMAND, ROOT, of_today
+from conftest import COMMAND, ROOT
 from roamlab import papers
 from roamlab.notebooks import shipped
 
@@ -80,7 +80,6 @@ def test_a_notebook_is_short_and_stored_without_outputs(name: str) -> None:
     assert re.findall(r"\d+\.\d+(?! s\b)", text) == []
 
 
-@pytest.mark.alternates
 def test_the_first_stall_has_a_silence_and_a_remedy(tmp_path: Path) -> None:
     cells = executed(_copied("first-stall", tmp_path))
     small, large = map(float, re.findall(r"longest silence: ([\d.]+) s", printed(cells)))
@@ -94,7 +93,6 @@ def test_the_first_stall_has_a_silence_and_a_remedy(tmp_path: Path) -> None:
     assert "spurious_timeouts" in folded
 
 
-@pytest.mark.alternates
 def test_a_buffer_is_sized_with_intervals(tmp_path: Path) -> None:
     cells = executed(_copied("size-a-buffer", tmp_path))
     assert re.search(r"above \d+ pkt, at most \d+ pkt \(95% confidence\)", "".join(shown(cells, "text/html")))
@@ -103,7 +101,6 @@ def test_a_buffer_is_sized_with_intervals(tmp_path: Path) -> None:
     assert len(shown(cells, "image/png")) == 1
 
 
-@pytest.mark.alternates
 def test_a_recording_drives_a_run(tmp_path: Path) -> None:
     cells = executed(_copied("your-own-trace", tmp_path))
     assert (tmp_path / "cell.down").exists()
@@ -111,7 +108,6 @@ def test_a_recording_drives_a_run(tmp_path: Path) -> None:
     assert len(shown(cells, "image/png")) == 1
 
 
-@pytest.mark.alternates
 def test_a_papers_figure_is_drawn_and_redrawn(tmp_path: Path) -> None:
     cells = executed(_copied("a-papers-figure", tmp_path))
     assert "mblue.fig12: " in printed(cells)
@@ -121,7 +117,7 @@ def test_a_papers_figure_is_drawn_and_redrawn(tmp_path: Path) -> None:
     assert (tmp_path / "out/mblue-fig12/report.html").exists()
 
 
-@pytest.mark.parametrize("name", of_today(OF_PAPERS, len(OF_PAPERS)))
+@pytest.mark.parametrize("name", OF_PAPERS)
 def test_a_papers_notebook_decides_a_claim_and_changes_a_choice(name: str, tmp_path: Path) -> None:
     paper = name.removeprefix("paper-")
     cells = executed(_copied(name, tmp_path))

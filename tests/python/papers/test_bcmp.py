@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from conftest import check_figures, of_this_day, reproduced
+from conftest import check_figures, reproduced
 from roamlab.papers.bcmp import RUNS, claims, experiments, measures
 from roamlab.papers.bcmp.evidence import Evidence
 from roamlab.papers.bcmp.experiments import DEFAULT, FIRST, HIGH, LOW, TCPS, TOPOLOGIES, WAYS, Interpretation
@@ -269,7 +269,6 @@ def test_every_value_of_an_axis_changes_a_scenario() -> None:
     assert SPACE.interpretation((0,) * len(SPACE.axes)) == DEFAULT
 
 
-@of_this_day("bcmp")
 def test_reproduction_end_to_end(tmp_path: Path, papers_store: Path) -> None:
     out = tmp_path / "bcmp"
     found = reproduced("bcmp", out, papers_store, runs=1)

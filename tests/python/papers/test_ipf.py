@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from conftest import check_figures, of_this_day, reproduced
+from conftest import check_figures, reproduced
 from hand_made import FakeResults, ns
 from roamlab.papers.ipf import claims, claims_plan, evidence, experiments, figures, measures
 from roamlab.papers.ipf.space import SPACE
@@ -339,7 +339,6 @@ def test_a_spoofed_mark_is_policed_where_it_enters(policy: str) -> None:
     assert (found.delivered > 0) is (policy != "drop")
 
 
-@of_this_day("ipf")
 def test_reproduction_end_to_end(tmp_path: Path, papers_store: Path) -> None:
     out = tmp_path / "ipf"
     found = reproduced("ipf", out, papers_store, runs=1)

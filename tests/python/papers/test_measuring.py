@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from conftest import ROOT, of_today
+from conftest import ROOT
 from roamlab import _roamlab, papers
 from roamlab.papers import Session
 from roamlab.papers.ipf import experiments, measures
@@ -94,7 +94,7 @@ class _Watched(Columns):
         return super().words(column, *rows)
 
 
-@pytest.mark.parametrize("paper", of_today(papers.names(), 5))
+@pytest.mark.parametrize("paper", papers.names())
 def test_measures_read_what_they_say_and_make_no_frames(
     paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

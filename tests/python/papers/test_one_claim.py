@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from conftest import COMMAND, reproduced
+from conftest import COMMAND, DEEP, reproduced
 from roamlab import papers
 from roamlab.papers import Part, Session, reproducing, runs
 from roamlab.papers.deciding import each
@@ -25,7 +24,7 @@ FIGURES = {
     "ripple": ("why-dip",),
 }
 """Figures of each paper that few runs suffice for."""
-PAPERS = papers.names() if "ROAMLAB_DEEP" in os.environ else ["mblue"]
+PAPERS = papers.names() if DEEP else ["mblue"]
 """The paper that takes the least time, and all in `make deep`."""
 SHARED = {"bcmp.login", "ipf.arq", "lte.ecn", "mblue.local", "ripple.blocks"}
 """Claims on few runs, one of each paper: these are made again in an empty store."""

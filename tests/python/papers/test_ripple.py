@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from conftest import check_figures, of_this_day, reproduced
+from conftest import check_figures, reproduced
 from hand_made import FakeResults, ns
 from roamlab.papers.ripple import claims, evidence, experiments, explanations, measures
 from roamlab.papers.ripple.experiments import DEFAULT, DELAYS_MS, MECHANISMS, TCPS, Interpretation
@@ -394,7 +394,6 @@ def test_normalisation_by_a_maximum() -> None:
             assert claims.throughput(found, "sack", "Buffer", delay) == pytest.approx(1.0, abs=1e-4)
 
 
-@of_this_day("ripple")
 def test_reproduction_end_to_end(tmp_path: Path, papers_store: Path) -> None:
     out = tmp_path / "ripple"
     found = reproduced("ripple", out, papers_store, runs=1)

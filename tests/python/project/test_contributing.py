@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 import tomli
 
-from conftest import ROOT, of_this_day
+from conftest import ROOT
 
 _OURS = ROOT / "tests/contributing"
 _COPY = ROOT / "target/contributing/project"
@@ -196,7 +196,6 @@ def _test_run() -> None:
 
 
 @pytest.mark.cargo
-@of_this_day("newcomer")
 def test_files_rows_and_pages_are_all_that_changes() -> None:
     """In one test, because two processes cannot share the copy."""
     _copy()

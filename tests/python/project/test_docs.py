@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, of_today
+from conftest import DEEP, ROOT
 from roamlab import papers
 from roamlab.causes.explain import explain
 from roamlab.running.run import run
@@ -31,11 +31,6 @@ _LONG = re.compile(r"roamlab reproduce \w+ --(explore|fit) ")
 """Commands that take a minute: `make deep` runs them. `test_exploring.py` and `test_fit.py` make shorter searches."""
 _WHOLE = re.compile(r"roamlab reproduce (\w+)$")
 """A paper with all of its runs: `make deep` makes them. Here mblue has few; the others have their own tests."""
-_STUDIES = [
-    *("cake", "command-line", "compare-two-queues", "export", "how-far-from-linux", "interpretations"),
-    *("reports", "reproduce-a-paper", "size-a-buffer", "studies", "sweeps", "twin", "why-a-download-stalls"),
-]
-"""Pages whose commands take ten seconds and more: a sixth of them runs each day, and all in `make deep`."""
 _SETTING = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
 
 
@@ -73,7 +68,7 @@ def _outputs(page: Path, folder: Path, store: Path | None = None) -> list[str]:
         for line in block["code"].splitlines():
             if made := _MAKE.match(line):
                 assert made[1] in targets
-            elif "ROAMLAB_DEEP" in os.environ:
+            elif DEEP:
                 output += _run(["bash", "-euo", "pipefail", "-c", line], folder, store)
             elif (whole := _WHOLE.match(line)) and whole[1] == "mblue":
                 output += _run(["bash", "-euo", "pipefail", "-c", f"{line} --runs 2"], folder, store)
@@ -101,13 +96,7 @@ def test_the_readme_has_commands_to_run() -> None:
     assert commands.count("roamlab ") >= 5
 
 
-def _pages_of_today() -> list[Path]:
-    """The pages whose commands run today."""
-    left_out = set(_STUDIES) - set(of_today(_STUDIES, 6))
-    return [page for page in _PAGES if page.stem not in left_out and _blocks(page)]
-
-
-@pytest.mark.parametrize("page", _pages_of_today(), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*filter(_blocks, _PAGES)], ids=lambda page: page.name)
 def test_commands_run_and_print_what_the_page_shows(page: Path, tmp_path: Path, papers_store: Path) -> None:
     store = papers_store if page.parent.name == "papers" or page.stem == "reproduce-a-paper" else None
     again = f"`python tests/python/project/test_docs.py --write {page.relative_to(ROOT)}` writes the outputs again"

@@ -12,15 +12,13 @@ import pytest
 
 import roamlab as rl
 from browser import NARROW, WIDE, chromium
-from conftest import ROOT, of_this_day
+from conftest import ROOT
 from roamlab import _roamlab, cli
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 DOCS = ROOT / "docs"
-
-pytestmark = of_this_day("site")
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from click.testing import CliRunner
 import finish
 import notices
 import roamlab as rl
-from conftest import ROOT, of_this_day
+from conftest import ROOT, only_deep
 from packaged import packaged
 from roamlab import _roamlab
 from roamlab.cli import cli
@@ -103,7 +103,7 @@ def test_the_page_in_front_of_the_sites_leads_to_the_newest_version() -> None:
     assert all(f'href="{each}/index.html"' in pages["versions.html"] for each in finish.versions())
 
 
-@of_this_day("source")
+@only_deep
 def test_the_source_distribution_builds_from_its_locks_and_the_registries(tmp_path: Path) -> None:
     """In a new environment, with no crate fetched before. Its engine is that of the checkout, by the hash."""
     source = _source(tmp_path)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, of_this_day
+from conftest import ROOT
 from packaged import packaged
 
 BIN = Path(sys.executable).parent
@@ -90,7 +90,6 @@ def test_without_its_recordings_the_comparison_with_linux_says_where_it_works() 
     assert "Traceback" not in done.stderr
 
 
-@of_this_day("wheel")
 def test_the_wheel_works_without_a_compiler(tmp_path: Path) -> None:
     """One test, for a wheel and an environment are made once."""
     wheel = _wheel(tmp_path / "dist")

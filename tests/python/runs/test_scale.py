@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import roamlab as rl
-from conftest import ROOT, of_today
+from conftest import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 # freed; otherwise its state adds or removes 40 MB where the program has the same memory in use.
 @pytest.mark.parametrize(
     ("text", "most_mb"),
-    of_today([(by_rule, 335), (written_out, 335), (hosts, 260)], 3),
+    [(by_rule, 335), (written_out, 335), (hosts, 260)],
     ids=lambda each: getattr(each, "__name__", ""),
 )
 def test_the_memory_of_a_large_run_is_bounded(

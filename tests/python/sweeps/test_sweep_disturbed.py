@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conftest import ROOT, of_this_day
+from conftest import ROOT
 from roamlab import sweep
 from roamlab.base.errors import RoamlabError
 from roamlab.records.storage import shards
@@ -78,7 +78,6 @@ def left_alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return found
 
 
-@of_this_day("kills")
 def test_killed_at_any_moment(tmp_path: Path, left_alone: dict[str, bytes]) -> None:
     told = _disturb(_prepare(tmp_path / "killed"), "kill")
     assert [line["code"] for line in told].count(-9) >= 3

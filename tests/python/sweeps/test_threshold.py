@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 import re
 from functools import cache
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import roamlab as rl
-from conftest import ROOT
+from conftest import DEEP, ROOT
 from roamlab.running import progress
 from roamlab.sweeps import threshold
 from roamlab.sweeps.threshold import smallest
@@ -222,7 +221,7 @@ def test_the_interval_covers_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch
         return SimpleNamespace(label=grid.name, replications=replications)
 
     monkeypatch.setattr(threshold, "Plan", unchecked)
-    seeds, missed = 200 if "ROAMLAB_DEEP" in os.environ else 80, 0
+    seeds, missed = 200 if DEEP else 80, 0
     for seed in range(seeds):
         found = search(
             monkeypatch, Coin(seed, lambda value: min(1.0, 0.9 + (value - 60.5) / 100)), budget=128

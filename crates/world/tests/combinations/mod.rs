@@ -22,7 +22,7 @@ use std::ops::Range;
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
 /// Draws of `make test`; `ROAMLAB_COMBINATIONS` has another number, or draws from one number to another: `412..413`.
-const DRAWS: u64 = 60;
+const DRAWS: u64 = 40;
 
 /// Draws by their numbers, and fails with all that break a law. `draws` of them, or `ROAMLAB_COMBINATIONS`. Each failure is
 /// printed when it is found.

@@ -74,7 +74,7 @@ fn instructions(protocol: &str, moves: usize) -> Option<u64> {
 #[test]
 fn ten_times_the_moves_take_ten_times_the_work() {
     let taking_lists = PROTOCOLS.iter().map(|(name, _)| *name).filter(|name| *name != "lte-x2");
-    for protocol in sample(taking_lists, 0, 5, "ROAMLAB_RACES") {
+    for protocol in sample(taking_lists, 0, 9, "ROAMLAB_RACES") {
         let counts: Option<Vec<u64>> =
             [2, 12, 102].iter().map(|&moves| instructions(protocol, moves)).collect();
         let Some(counts) = counts else { return eprintln!("skipped: valgrind is not installed") };
