@@ -79,12 +79,14 @@ endif
 
 # Two cores are busy to the end: Rust is compiled, tested and fuzzed while Python's files are linted and its tests run.
 RUST_LOG := target/tests-of-rust.log
+# `make test WITH=tools` installs the programs that tests look for, meanwhile.
+WITH ?=
 test: lint-format
 	@echo "Rust is compiled, tested and fuzzed beside Python's tests, and writes to $(RUST_LOG)"
 	@mkdir -p target
 	@($(MAKE) test-rust fuzz-engine SECONDS=3 FUZZ_PROFILE=dev > $(RUST_LOG) 2>&1 \
 	  || { echo "Rust has failed: see $(RUST_LOG)"; exit 1; }) & rust=$$!; \
-	failed=0; { $(MAKE) -j2 lint-python test-page ENGINE=$(ENGINE) \
+	failed=0; { $(MAKE) -j3 $(WITH) lint-python test-page ENGINE=$(ENGINE) \
 	  && $(MAKE) test-python fuzz-readers SECONDS=3 ENGINE=$(ENGINE); } || failed=1; \
 	wait $$rust || failed=1; cat $(RUST_LOG); exit $$failed
 
@@ -159,9 +161,12 @@ test-rust: build-rust
 # Benchmarks are compiled and not run. There are no tests in comments.
 RUST_TESTS := --lib --bins --tests
 
-# The page for the browser's tests, which are skipped where the compiler's library for WebAssembly cannot be had.
+# The page for the browser's tests, every other day. They are skipped where it is not built, or where the compiler's library
+# for WebAssembly cannot be had. A page that is there is built again if it is old.
 test-page: $(ENGINE)
-	$(MAKE) $(PAGE) ENGINE=$(ENGINE) || true
+	@if [ -e $(PAGE) ] || $(BIN)/python tests/python/shared/turns.py page; then \
+	  CARGO_INCREMENTAL=0 $(MAKE) $(PAGE) ENGINE=$(ENGINE) || true; \
+	else echo "the playground is built and tested every other day"; fi
 
 # Each worker takes its part of the list, so that what a module shares is made once, and then from what the others have left.
 # One more than there are cores: some tests wait, for a browser or for time to pass.

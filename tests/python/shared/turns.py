@@ -1,10 +1,11 @@
 """Long tests take turns: part of them run each day, and all with `ROAMLAB_DEEP`.
 
-`tests/python/long.toml` names the tests that take longer than `LONG`, with the seconds that each took. They stand on a
-circle in an order by chance. A day takes the part of the circle on which tests of `A_DAY` seconds stand, and the next
-day the part behind it. A test that is new or not in the table runs each day.
+`tests/python/long.toml` names the tests that take longer than `LONG`, with the seconds that each took. They form a
+circle in an order by chance. A day takes the next part of the circle, `A_DAY` seconds long, and runs the tests whose
+middle is in it. A test that is new or not in the table runs each day.
 
-`python tests/python/shared/turns.py FILE` writes the table from the report of a whole run:
+The playground's page takes several minutes to compile: `make test` builds it, and tests it, every other day. `turns.py
+page` fails on a day without it. `turns.py FILE` writes the table from the report of a whole run:
 `ROAMLAB_ALL_TESTS=1 pytest -n 2 -o junit_family=xunit1 --junit-xml=FILE`.
 """
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 A_DAY = 180.0
 """Seconds that the long tests of a day take together, on average."""
-LONG = 1.5
+LONG = 0.7
 """Seconds of a test that does not run each day."""
 TOGETHER = {"tests/python/project/test_site.py"}
 """Modules whose tests share what takes most of their time."""
@@ -32,7 +33,7 @@ TABLE = Path(__file__).parents[1] / "long.toml"
 
 
 def unit(test: str) -> str:
-    """What runs on the same day as this test: its module, or the test alone."""
+    """The name of the tests that run on the same day as this one: its module, or the test alone."""
     module = test.partition("::")[0]
     return module if module in TOGETHER else test
 
@@ -48,7 +49,7 @@ def not_today(table: dict[str, float], day: int) -> set[str]:
     total = sum(table.values())
     begin, at, others = day * A_DAY % total if total else 0.0, 0.0, set()
     for test in circle:
-        if (at - begin) % total >= A_DAY:
+        if (at + table[test] / 2 - begin) % total >= A_DAY:
             others.add(test)
         at += table[test]
     return others
@@ -84,4 +85,6 @@ def unknown(table: Iterable[str], tests: Iterable[str]) -> list[str]:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "page":
+        sys.exit(today() % 2)
     TABLE.write_text(written(measured(sys.argv[1])), encoding="utf-8")

@@ -105,7 +105,7 @@ const EVENTS_AT_ONE_INSTANT: u64 = 10_000_000;
 pub(crate) const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
 
 /// Events between two counts of the packets inside, with debug assertions. A packet that is missing stays missing.
-const EVENTS_BETWEEN_CHECKS: u64 = 8;
+const EVENTS_BETWEEN_CHECKS: u64 = 64;
 
 impl World {
     /// Lets everything happen until `end`.
@@ -113,7 +113,7 @@ impl World {
     /// It ends early, without a failure, when `options.keep_going` returns `false`.
     ///
     /// # Errors
-    /// The law that was violated: conservation (checked at each event in debug builds, at the end always), progress
+    /// The law that was violated: conservation (checked often in debug builds, at the end always), progress
     /// of time, or that a node can do what its agents want. Or the memory that it would have taken.
     pub fn run(&mut self, end: Time, options: &RunOptions<'_>) -> Result<(), Failure> {
         self.advance(end, options)?;
