@@ -87,8 +87,14 @@ pub enum Event {
         node: NodeId,
         /// The host.
         host: NodeId,
-        /// Packets that arrive at the same time have arrived.
-        last: bool,
+    },
+    /// The same, when packets that arrive at the same time have arrived. It is a separate event, and no field: one byte more
+    /// that is copied with each event takes four instructions a hop.
+    BearerLast {
+        /// The base station, or the host itself.
+        node: NodeId,
+        /// The host.
+        host: NodeId,
     },
     /// A base station is notified of a coming handover.
     Prediction {

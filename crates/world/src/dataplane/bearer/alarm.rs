@@ -19,7 +19,7 @@ impl Alarm {
         let Some(due) = due.map(|due| due.max(cx.now)) else { return };
         if self.0.is_none_or(|pending| due < pending) {
             self.0 = Some(due);
-            cx.scheduler.push(due, Event::Bearer { node, host, last: false });
+            cx.scheduler.push(due, Event::Bearer { node, host });
         }
     }
 

@@ -513,6 +513,7 @@ impl Network {
     }
 
     /// A host receives a packet over the air: it clears the code point, and agents watch.
+    #[inline(always)]
     pub(super) fn treat_received(
         &mut self,
         host: NodeId,

@@ -23,7 +23,7 @@ impl Network {
         cx: &mut Context,
     ) -> Option<CauseId> {
         if !last {
-            cx.scheduler.push(cx.now, Event::Bearer { node, host, last: true });
+            cx.scheduler.push(cx.now, Event::BearerLast { node, host });
             return None;
         }
         self.note_lost_numbers(cx);

@@ -436,8 +436,13 @@ impl Network {
             self.leave_bearer(node, &packet, host, cx);
         }
         let here = &self.nodes[node];
-        let (next, packet) = match via {
-            Via::Neighbour(next) => (here.neighbours.get(&next).copied(), packet),
+        let (ends, forwards) = match via {
+            Via::Neighbour(next) => {
+                return match here.neighbours.get(&next) {
+                    Some(&link) => self.links.enqueue(link, packet, cx),
+                    None => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
+                };
+            }
             Via::Air if here.numbers => return self.send_numbered(node, packet, host, cx),
             Via::Air => return self.send_air(node, packet, cx),
             Via::Discard => {
@@ -446,20 +451,11 @@ impl Network {
             }
             Via::Buffer => return self.hold(node, packet, host, cx),
             Via::ReorderQueue => return self.hold_in_reorder_queue(node, packet, host, cx),
-            Via::Tunnel(end) => {
-                let forwards = here.serves.is_some() || here.is_central;
-                let overhead = self.overhead(node, host.slot, forwards);
-                return self.send_tunnelled(node, packet, ((here.addr, end), overhead), cx);
-            }
-            Via::Relay { source, to } => {
-                let overhead = self.overhead(node, host.slot, true);
-                return self.send_tunnelled(node, packet, ((source, to), overhead), cx);
-            }
+            Via::Tunnel(end) => ((here.addr, end), here.serves.is_some() || here.is_central),
+            Via::Relay { source, to } => ((source, to), true),
         };
-        match next {
-            Some(link) => self.links.enqueue(link, packet, cx),
-            None => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
-        }
+        let overhead = self.overhead(node, host.slot, forwards);
+        self.send_tunnelled(node, packet, (ends, overhead), cx);
     }
 
     /// Bytes that a tunnel of an agent adds; `forwards`: for a base station that forwards packets.
@@ -469,6 +465,7 @@ impl Network {
     }
 
     /// Sends a packet through a tunnel with these ends, which adds this number of bytes.
+    #[inline]
     pub(super) fn send_tunnelled(
         &mut self,
         node: NodeId,
