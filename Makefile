@@ -161,12 +161,12 @@ test-rust: build-rust
 # Benchmarks are compiled and not run. There are no tests in comments.
 RUST_TESTS := --lib --bins --tests
 
-# The page for the browser's tests, every other day. They are skipped where it is not built, or where the compiler's library
+# The page for the browser's tests, every fourth day. They are skipped where it is not built, or where the compiler's library
 # for WebAssembly cannot be had. A page that is there is built again if it is old.
 test-page: $(ENGINE)
 	@if [ -e $(PAGE) ] || $(BIN)/python tests/python/shared/turns.py page; then \
 	  CARGO_INCREMENTAL=0 $(MAKE) $(PAGE) ENGINE=$(ENGINE) || true; \
-	else echo "the playground is built and tested every other day"; fi
+	else echo "the playground is built and tested every fourth day"; fi
 
 # Each worker takes its part of the list, so that what a module shares is made once, and then from what the others have left.
 # One more than there are cores: some tests wait, for a browser or for time to pass.

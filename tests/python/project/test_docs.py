@@ -21,7 +21,16 @@ from roamlab.causes.explain import explain
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import load
 
-_PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+_PAPERS = ROOT / "python/roamlab/papers"
+# The site's build makes pages of these folders.
+_MADE = ("docs/papers", "docs/reference/fields")
+_PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(page for page in ROOT.glob("docs/**/*.md") if not str(page.relative_to(ROOT)).startswith(_MADE)),
+        *_PAPERS.glob("*/README.md"),
+    ]
+)
 _BLOCK = re.compile(
     r"^```(?P<kind>sh|python)\n(?P<code>.*?)^```$(?:\n+^```output\n(?P<output>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,
@@ -96,9 +105,9 @@ def test_the_readme_has_commands_to_run() -> None:
     assert commands.count("roamlab ") >= 5
 
 
-@pytest.mark.parametrize("page", [*filter(_blocks, _PAGES)], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*filter(_blocks, _PAGES)], ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_run_and_print_what_the_page_shows(page: Path, tmp_path: Path, papers_store: Path) -> None:
-    store = papers_store if page.parent.name == "papers" or page.stem == "reproduce-a-paper" else None
+    store = papers_store if page.is_relative_to(_PAPERS) or page.stem == "reproduce-a-paper" else None
     again = f"`python tests/python/project/test_docs.py --write {page.relative_to(ROOT)}` writes the outputs again"
     for block, printed in zip(_blocks(page), _outputs(page, tmp_path, store), strict=True):
         assert block["output"] in (None, printed), f"{block['code']}\n{again}"

@@ -14,11 +14,18 @@ if TYPE_CHECKING:
 def test_each_long_test_has_its_turn_and_no_day_has_many() -> None:
     table = turns.seconds()
     assert len(table) > 100
-    days = range(turns.today(), turns.today() + math.ceil(sum(table.values()) / turns.A_DAY))
+    days = range(turns.today(), turns.today() + 2 * math.ceil(sum(table.values()) / turns.A_DAY))
     ran = [table.keys() - turns.not_today(table, day) for day in days]
     assert set.union(*ran) == table.keys()
     longest = max(table.values())
     assert all(sum(table[test] for test in tests) <= turns.A_DAY + longest for tests in ran)
+    for day, tests in zip(days, ran, strict=True):
+        assert {test.startswith(turns.OF_PAGE) for test in tests} == {turns.has_page(day)}
+
+
+def test_each_row_names_a_test() -> None:
+    """Where the whole suite is collected."""
+    assert turns.STALE == [], f"write {turns.TABLE.name} again (`turns.py`)"
 
 
 def test_a_report_becomes_the_table(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """Long tests take turns: part of them run each day, and all with `ROAMLAB_DEEP`.
 
 `tests/python/long.toml` names the tests that take longer than `LONG`, with the seconds that each took. They form a
-circle in an order by chance. A day takes the next part of the circle, `A_DAY` seconds long, and runs the tests whose
-middle is in it. A test that is new or not in the table runs each day.
+circle, in an order by chance. A day takes the next part of the circle and runs the tests whose middle is in it. A test
+that is new or not in the table runs each day.
 
-The playground's page takes several minutes to compile: `make test` builds it, and tests it, every other day. `turns.py
-page` fails on a day without it. `turns.py FILE` writes the table from the report of a whole run:
+The playground's page takes several minutes to compile: `make test` builds it every fourth day, and that day runs the
+long tests that need it in the place of others. `turns.py page` fails on a day without it.
+
+`turns.py FILE` writes the table from the report of a whole run:
 `ROAMLAB_ALL_TESTS=1 pytest -n 2 -o junit_family=xunit1 --junit-xml=FILE`.
 """
 
@@ -25,10 +27,25 @@ if TYPE_CHECKING:
 
 A_DAY = 180.0
 """Seconds that the long tests of a day take together, on average."""
+A_PAGE_DAY = 60.0
+"""The same of a day with the page."""
+PAGE_EVERY = 4
+"""Days from one page to the next."""
+OF_PAGE = (
+    "tests/python/captures/test_drawn_captures.py",
+    "tests/python/commands/test_output.py::test_a_file_of_the_user_survives[play]",
+    "tests/python/pages/test_exercises.py",
+    "tests/python/pages/test_gallery.py",
+    "tests/python/pages/test_playground.py",
+    "tests/python/pages/test_playground_engine.py",
+)
+"""Names with which tests that need the page begin."""
 LONG = 0.7
 """Seconds of a test that does not run each day."""
 TOGETHER = {"tests/python/project/test_site.py"}
 """Modules whose tests share what takes most of their time."""
+STALE: list[str] = []
+"""Rows of the table that name no test of the whole suite, where that is collected."""
 TABLE = Path(__file__).parents[1] / "long.toml"
 
 
@@ -45,14 +62,29 @@ def seconds() -> dict[str, float]:
 
 def not_today(table: dict[str, float], day: int) -> set[str]:
     """The long tests whose turn is another day."""
+    of_page = {test: taken for test, taken in table.items() if test.startswith(OF_PAGE)}
+    others = {test: taken for test, taken in table.items() if test not in of_page}
+    pages = day // PAGE_EVERY
+    if has_page(day):
+        return others.keys() | _left_out(of_page, pages, A_PAGE_DAY)
+    return of_page.keys() | _left_out(others, day - pages - 1, A_DAY)
+
+
+def has_page(day: int) -> bool:
+    """True if the playground's page is built on this day."""
+    return day % PAGE_EVERY == 0
+
+
+def _left_out(table: dict[str, float], part: int, length: float) -> set[str]:
+    """The tests that are not in this part of the circle, which has this length in seconds."""
     circle = sorted(table, key=lambda test: hashlib.sha256(test.encode()).digest())
     total = sum(table.values())
-    begin, at, others = day * A_DAY % total if total else 0.0, 0.0, set()
+    begin, at, left_out = part * length % total if total else 0.0, 0.0, set()
     for test in circle:
-        if (at + table[test] / 2 - begin) % total >= A_DAY:
-            others.add(test)
+        if (at + table[test] / 2 - begin) % total >= length:
+            left_out.add(test)
         at += table[test]
-    return others
+    return left_out
 
 
 def today() -> int:
@@ -86,5 +118,5 @@ def unknown(table: Iterable[str], tests: Iterable[str]) -> list[str]:
 
 if __name__ == "__main__":
     if sys.argv[1] == "page":
-        sys.exit(today() % 2)
+        sys.exit(not has_page(today()))
     TABLE.write_text(written(measured(sys.argv[1])), encoding="utf-8")
