@@ -23,7 +23,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: quick deep record case gallery picture paper-pictures playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel release behaviour clean lint-rust lint-python build-rust test-rust test-page test-python
+.PHONY: quick deep record ns2-scenarios case gallery picture paper-pictures playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel release behaviour clean lint-rust lint-python build-rust test-rust test-page test-python
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -108,6 +108,10 @@ record:
 behaviour:
 	cat tests/recorded/*.txt | sha256sum | cut -c 1-8 > crates/python/behaviour
 
+# The scenarios of the recorded runs of ns-2, in a line each. Nothing is compiled that `make test` did not compile.
+ns2-scenarios:
+	MAKEFLAGS= $(LINTING) cargo test --quiet --locked --workspace $(RUNS) -- --ignored --nocapture --exact ns2::print_scenarios
+
 case:
 	@MAKEFLAGS= ROAMLAB_CASE=$(CASE) cargo test --quiet --locked --workspace $(RUNS) -- --nocapture a_case_can_be_printed
 
@@ -128,12 +132,7 @@ deep: mutate mutants crash planted links differential
 	MAKEFLAGS= ROAMLAB_WALKS=10000 cargo test --locked -p roamlab-world $(RUNS) nr::walks
 	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace $(RUNS) races moves trouble
 	$(MAKE) playground .venv/.dev .venv/.extension
-	ROAMLAB_DEEP=1 $(BIN)/pytest tests/python/pages/test_playground_engine.py -k recorded_runs
-	ROAMLAB_DEEP=1 $(BIN)/pytest $(addprefix tests/python/,$(addsuffix .py,project/test_docs project/test_contributing \
-	  release/test_release release/test_wheel commands/test_output commands/test_crash commands/test_screen \
-	  pages/test_browser_pages pages/test_playground pages/test_shipped_notebooks papers/test_one_claim \
-	  papers/test_measuring runs/test_scale verdicts/test_stored \
-	  sweeps/test_threshold))
+	ROAMLAB_DEEP=1 $(BIN)/pytest
 
 lint: lint-rust lint-python
 

@@ -88,8 +88,8 @@ pub enum Event {
         /// The host.
         host: NodeId,
     },
-    /// The same, when packets that arrive at the same time have arrived. It is a separate event, and no field: one byte more
-    /// that is copied with each event takes four instructions a hop.
+    /// The same, when packets that arrive at the same time have arrived: the event before schedules it. A field in the place
+    /// of a separate event would be one byte more, copied with each event: four instructions a hop.
     BearerLast {
         /// The base station, or the host itself.
         node: NodeId,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -101,16 +100,9 @@ def test_the_tables_of_all_schemes_are_those_of_the_native_engine(ask: Ask) -> N
 
 @pytest.mark.cargo
 def test_the_tables_of_the_recorded_runs_of_ns2_are_those_of_the_native_engine(ask: Ask) -> None:
-    test = "--ignored --nocapture --exact ns2::print_scenarios"
-    # With `--lib`, and Clippy as the compiler, nothing is compiled that `make test` did not compile for all tests.
-    command = f"cargo test --quiet --locked --workspace --lib --test runs -- {test}"
-    lints = {
-        "CARGO_INCREMENTAL": "0",
-        "RUSTC_WORKSPACE_WRAPPER": str(ROOT / "tests/rustc.sh"),
-        "CLIPPY_ARGS": "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__",
-    }
-    clean = os.environ | {"MAKEFLAGS": ""} | lints
-    done = subprocess.run(command.split(), cwd=ROOT, capture_output=True, text=True, check=True, env=clean)
+    done = subprocess.run(
+        ["make", "--silent", "ns2-scenarios"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     printed = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert len(printed) == 332
     # Their native runs are all compared with ns-2; `make deep` compares all of them here too.

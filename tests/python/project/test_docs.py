@@ -23,7 +23,7 @@ from roamlab.scenarios.scenario import load
 
 _PAPERS = ROOT / "python/roamlab/papers"
 # The site's build makes pages of these folders.
-_MADE = ("docs/papers", "docs/reference/fields")
+_MADE = ("docs/papers/", "docs/reference/fields/")
 _PAGES = sorted(
     [
         *ROOT.glob("*.md"),

@@ -7,7 +7,7 @@ that is new or not in the table runs each day.
 The playground's page takes several minutes to compile: `make test` builds it every fourth day, and that day runs the
 long tests that need it in the place of others. `turns.py page` fails on a day without it.
 
-`turns.py FILE` writes the table from the report of a whole run:
+`turns.py FILE` writes the table from the report of a whole run, with the page built:
 `ROAMLAB_ALL_TESTS=1 pytest -n 2 -o junit_family=xunit1 --junit-xml=FILE`.
 """
 
@@ -35,7 +35,8 @@ OF_PAGE = (
     "tests/python/captures/test_drawn_captures.py",
     "tests/python/commands/test_output.py::test_a_file_of_the_user_survives[play]",
     "tests/python/pages/test_exercises.py",
-    "tests/python/pages/test_gallery.py",
+    "tests/python/pages/test_gallery.py::test_a_case_runs_from_the_command_line_and_in_the_playground",
+    "tests/python/pages/test_gallery.py::test_the_moving_picture_is_that_of_a_run_of_today",
     "tests/python/pages/test_playground.py",
     "tests/python/pages/test_playground_engine.py",
 )

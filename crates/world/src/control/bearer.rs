@@ -46,16 +46,10 @@ impl Agents {
 
     /// A timer of a numbered bearer may have expired. Agents are notified if RLC has sent a packet as often as it may: at the
     /// host that is a radio link failure (TS 38.331 §5.3.10.3).
-    pub fn bearer_timer(
-        &mut self,
-        (node, host): (NodeId, NodeId),
-        last: bool,
-        net: &mut Network,
-        cx: &mut Context,
-    ) {
-        let limit = net.bearer_timer((node, host), last, cx);
+    pub fn bearer_timer(&mut self, (node, host): (NodeId, NodeId), net: &mut Network, cx: &mut Context) {
+        let limit = net.bearer_timer((node, host), cx);
         let addr = net.address(host);
-        if last && let Some((key, (done, open))) = net.due_report(node, addr, cx) {
+        if let Some((key, (done, open))) = net.due_report(node, addr, cx) {
             let trigger = L2Trigger::DeliveryReported { host: addr, done, open };
             self.input(node, key.slot, Input::Trigger(trigger), net, cx);
         }

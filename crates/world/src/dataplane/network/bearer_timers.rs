@@ -4,7 +4,6 @@ use super::Network;
 use crate::context::{Context, LostNumber};
 use crate::dataplane::bearer::{Arrived, Deadline, Line, Sdu, State};
 use crate::dataplane::link::End;
-use crate::event::Event;
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, Packet, PacketId, PacketPool};
 use roamlab_radio::bearer::Receiver;
@@ -14,18 +13,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 impl Network {
     /// A timer of an end of a bearer may have expired. The row of the causes, if RLC has sent a packet as often as it may.
-    ///
-    /// At one instant packets arrive first.
-    pub fn bearer_timer(
-        &mut self,
-        (node, host): (NodeId, NodeId),
-        last: bool,
-        cx: &mut Context,
-    ) -> Option<CauseId> {
-        if !last {
-            cx.scheduler.push(cx.now, Event::BearerLast { node, host });
-            return None;
-        }
+    pub fn bearer_timer(&mut self, (node, host): (NodeId, NodeId), cx: &mut Context) -> Option<CauseId> {
         self.note_lost_numbers(cx);
         if node == host { self.host_timer(host, cx) } else { self.station_timer(node, host, cx) }
     }
