@@ -253,6 +253,7 @@ impl<E: Copy> EventScheduler<E> {
     /// Adds `event` at `time`, which is not past, with a reserved insertion number.
     #[inline(always)]
     pub fn push_at(&mut self, time: Time, number: u64, event: E) {
+        debug_assert!(time >= self.now.0, "an event of {time} at {}", self.now.0);
         let distance = time.as_nanos().wrapping_sub(self.now.0.as_nanos());
         let place = place_of(distance);
         self.push_to_lane(place, usize::from(self.lane_of[place]) % MAX_LANES, (time, number, event));

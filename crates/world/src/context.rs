@@ -26,11 +26,11 @@ pub struct Announcement {
     pub cause: CauseId,
 }
 
-/// A packet with a number in a radio bearer that a link has lost.
+/// A packet with a number in a radio bearer that a link, or a buffer without room, has lost.
 #[derive(Copy, Clone, Debug)]
 pub struct LostNumber {
-    /// The link.
-    pub link: LinkId,
+    /// The link, or the node with the buffer.
+    pub place: Location,
     /// Source and destination of the packet.
     pub ends: (Addr, Addr),
     /// Its number.
@@ -113,9 +113,9 @@ impl Context {
                 self.scheduler.push(at.max(self.now), Event::Repetition { slot });
             }
         } else if let Some(number) = self.pool.number(&self.pool[&packet])
-            && let Location::Link(link) = place
+            && (matches!(place, Location::Link(_)) || reason == DropReason::BufferOverflow)
         {
-            self.lost_numbers.push(LostNumber { link, ends: self.pool.ends(&packet), number, cause });
+            self.lost_numbers.push(LostNumber { place, ends: self.pool.ends(&packet), number, cause });
         }
         let lost = self.pool.discard(packet, reason);
         self.probes.lost(self.now, lost, reason, (place, cause));

@@ -95,7 +95,7 @@ impl Amf {
         };
         let handover = self.handover(host, id);
         match (kind, handover) {
-            (Kind::ServiceRequest, _) => {
+            (Kind::ServiceRequest { .. }, _) => {
                 if self.handovers.get(&host).is_some_and(|handover| handover.id < id) {
                     self.handovers.remove(&host);
                 }

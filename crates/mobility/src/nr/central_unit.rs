@@ -311,10 +311,10 @@ impl CentralUnit {
                 self.move_to(host, unit, out);
                 Kind::ReestablishmentRequest { previous }
             }
-            Kind::ServiceRequest => {
+            Kind::ServiceRequest { first } => {
                 self.gnodeb.hold(host, now, out);
                 self.move_to(host, unit, out);
-                Kind::ServiceRequest
+                Kind::ServiceRequest { first }
             }
             other => other,
         };
@@ -382,7 +382,8 @@ impl CentralUnit {
             }
             Kind::UnitSetupResponse => self.context_is_set_up(host, from, now, out),
             Kind::HandoverRequestAcknowledge => self.target_is_ready(host, from, message, now, out),
-            Kind::UnitModificationResponse => self.source_stops(host, from, now, out),
+            Kind::UnitModificationResponse { stopped: true } => self.source_stops(host, from, now, out),
+            Kind::UnitModificationResponse { stopped: false } => {}
             Kind::UnitCellSwitch { target } => self.unit_switches(about, (from, target), now, out),
             Kind::DeliveryStatus { done, last } => self.delivered(host, from, (done, last), out),
             Kind::UnitReleaseRequest { gone } => self.link_failed(host, from, gone, now, out),

@@ -119,7 +119,13 @@ impl DistributedUnit {
     }
 
     /// A message of a host for the central unit.
-    fn pass_up(&mut self, (host, id): (Addr, Identification), kind: Kind, out: &mut Vec<Action>) {
+    fn pass_up(
+        &mut self,
+        (host, id): (Addr, Identification),
+        kind: Kind,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
         let arrives = matches!(kind, Kind::ReconfigurationComplete { .. });
         self.tell(host, id, Kind::UplinkRrcTransfer { rrc: Box::new(kind) }, out);
         let Some(known) = self.hosts.get_mut(&host).filter(|_| arrives) else { return };
@@ -127,6 +133,8 @@ impl DistributedUnit {
             return;
         }
         (known.state, known.order, known.id) = (StateName::Active, None, id);
+        // It reports what happens to the packets that have waited here.
+        known.status_at = Some(now + self.params.delivery_status_interval);
         out.push(Message::about(host, id, Kind::UplinkGrant).to(host));
         let release = Action::Release { host, via: Via::Air, mark: None };
         let to_air = Action::SetRoute { host, from: None, via: Via::Air, watch: true };
@@ -154,7 +162,8 @@ impl DistributedUnit {
         };
         known.id = id;
         out.push(Message::about(host, id, rrc).to(host));
-        out.push(Message::about(host, id, Kind::UnitModificationResponse).to(self.central));
+        let stopped = target.is_some();
+        out.push(Message::about(host, id, Kind::UnitModificationResponse { stopped }).to(self.central));
         if let Some(target) = target {
             if !self.siblings.contains(&target) {
                 known.leaves = true;
@@ -187,7 +196,7 @@ impl DistributedUnit {
             match kind {
                 _ if !self.present.contains(&host) => {}
                 Kind::LayerOneReport { target } => self.order(host, target, now, out),
-                kind => self.pass_up((host, id), kind, out),
+                kind => self.pass_up((host, id), kind, now, out),
             }
             return;
         }

@@ -140,8 +140,8 @@ struct Host {
     dual: bool,
     /// The host may not know that its bearer has begun again.
     unsure: bool,
-    /// It was set up by the AMF then.
-    set_up: Option<Time>,
+    /// It was set up by the AMF then, for this request.
+    set_up: Option<(Time, Identification)>,
     /// Targets that were notified from which number on they get copies.
     told: BTreeSet<Addr>,
     /// When candidates are notified again which packets need not be sent.
@@ -296,8 +296,13 @@ impl GNodeB {
         let Message { host: Some(host), id, kind } = message else { return };
         let about = (host, id);
         match kind {
-            Kind::ServiceRequest if self.present.contains(&host) => {
-                self.send(host, (self.amf, id), kind, out);
+            Kind::ServiceRequest { first } if self.present.contains(&host) => {
+                if self.has_answered(host, first) {
+                    // The request and the answer to the one before have crossed.
+                    self.connected_again(about, now, out);
+                } else {
+                    self.send(host, (self.amf, id), kind, out);
+                }
             }
             Kind::InitialContextSetup => self.set_up(about, now, out),
             Kind::HandoverRequest { plan, .. } => {

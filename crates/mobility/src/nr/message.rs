@@ -18,7 +18,10 @@ crate::messages! {
     Sizes as sizes, in band: EndMarker;
 
     /// UE → base station → AMF: a new connection (RRC set-up and NAS service request in one).
-    ServiceRequest "nas-service-request" size service_request = 100;
+    ServiceRequest {
+        /// The first request of this attempt.
+        first: Identification,
+    } "nas-service-request" size service_request = 100;
     /// Base station → UE: the new connection is established.
     ConnectionSetup "rrc-setup" size connection_setup = 80;
     /// Base station → UE (RRCReconfiguration with measConfig): measure, and report.
@@ -228,7 +231,10 @@ crate::messages! {
         rrc: Box<Kind>,
     } "f1-ue-context-modification-request" size unit_modification = 88 total sizes.unit_modification.0 + rrc.size().0;
     /// DU → CU: it has sent it.
-    UnitModificationResponse "f1-ue-context-modification-response" size unit_modification_response = 88;
+    UnitModificationResponse {
+        /// The request orders the UE to another cell: the DU takes nothing more from it.
+        stopped: bool,
+    } "f1-ue-context-modification-response" size unit_modification_response = 88;
     /// CU → DU: forget this UE.
     UnitReleaseCommand "f1-ue-context-release-command" size unit_release_command = 72;
     /// DU → CU: the answer to that.
@@ -325,7 +331,7 @@ impl Kind {
     /// The way of the message.
     pub(super) fn interface(&self) -> Interface {
         match self {
-            Kind::ServiceRequest
+            Kind::ServiceRequest { .. }
             | Kind::ReestablishmentRequest { .. }
             | Kind::LayerOneReport { .. }
             | Kind::CellSwitchCommand { .. }

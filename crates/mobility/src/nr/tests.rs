@@ -5,8 +5,14 @@ mod gnodeb;
 mod table;
 mod units;
 
-use super::{Forwarding, Params, Procedure};
+use super::{Forwarding, Kind, Params, Procedure};
+use crate::lab::id;
 use roamlab_engine::{Bytes, Duration};
+
+/// The first request of an attempt at this time.
+fn service_request(millis: u64) -> Kind {
+    Kind::ServiceRequest { first: id(millis) }
+}
 
 #[test]
 fn parameters_are_read_with_units_and_unknown_fields_are_refused() -> Result<(), serde_json::Error> {

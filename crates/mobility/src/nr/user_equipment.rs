@@ -225,10 +225,10 @@ impl UserEquipment {
     fn ask_for_service(&mut self, now: Time, out: &mut Vec<Action>) {
         let State::Requesting { base_station, since, at } = &mut self.state else { return };
         self.id = self.id.newer(now);
-        since.get_or_insert(self.id);
+        let first = *since.get_or_insert(self.id);
         *at = now + self.params.timers.t300;
         let base_station = *base_station;
-        self.send(base_station, Kind::ServiceRequest, out);
+        self.send(base_station, Kind::ServiceRequest { first }, out);
     }
 
     fn link_up(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {

@@ -146,7 +146,7 @@ impl HostRouteTable {
         from: Option<Addr>,
         passed: AgentSet,
     ) -> Option<&HostRoute> {
-        let origins = [tunnel, from];
+        let origin = tunnel.or(from);
         let mut left = routes;
         while let Some(first) = left.first() {
             let (domain, inward) = left.split_at(left.partition_point(|route| route.domain == first.domain));
@@ -154,7 +154,7 @@ impl HostRouteTable {
             let of = |origin: Addr| open().find(|route| route.from == Some(origin));
             let mut anywhere = open().filter(|route| route.from.is_none());
             let any = if tunnel.is_some() { anywhere.next_back() } else { anywhere.next() };
-            if let Some(route) = origins.into_iter().flatten().find_map(of).or(any) {
+            if let Some(route) = origin.and_then(of).or(any) {
                 return Some(route);
             }
             left = inward;

@@ -211,7 +211,7 @@ impl Laws {
     /// expected the host for as long as it does.
     fn hold_is_over(&self, record: &Record, loss: &Loss) -> bool {
         let leads = ["xn-ue-context-release", "xn-handover-cancel", "ng-ue-context-release-command"];
-        let acknowledges = ["xn-handover-request-acknowledge", "ng-handover-request-acknowledge"];
+        let requests = ["xn-handover-request", "ng-handover-request"];
         let timers = &self.params.timers;
         let hold = timers.forwarding_hold.as_nanos();
         let joining =
@@ -219,9 +219,9 @@ impl Laws {
         record.signals.iter().any(|signal| {
             let name = &*signal.message;
             let is_released = leads.contains(&name) && signal.destination == loss.place;
-            let expects = acknowledges.contains(&name) && signal.source == loss.place;
-            is_released && signal.arrived.is_some_and(|time| time + hold <= loss.time)
-                || expects && signal.sent + joining <= loss.time
+            let expects = requests.contains(&name) && signal.destination == loss.place;
+            let is_over = |wait: u64| signal.arrived.is_some_and(|time| time + wait <= loss.time);
+            is_released && is_over(hold) || expects && is_over(joining)
         })
     }
 

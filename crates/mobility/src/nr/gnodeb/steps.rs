@@ -15,13 +15,9 @@ impl GNodeB {
         if !self.present.contains(&host) || known.is_some_and(|known| id <= known.context.id) {
             return;
         }
-        let messages = [Kind::ConnectionSetup, Kind::MeasurementConfiguration];
-        let is_answered = |known: &Host| known.set_up.is_some_and(|at| at + id.age(now) >= now);
+        let is_answered = |known: &Host| known.set_up.is_some_and(|(at, _)| at + id.age(now) >= now);
         if known.is_some_and(|known| is_answered(known) && known.name() == StateName::Serving) {
-            // The host has repeated its request, and has the connection.
-            self.renew(host, id);
-            self.attach(host, now, out);
-            return messages.into_iter().for_each(|kind| self.send(host, (host, id), kind, out));
+            return self.connected_again((host, id), now, out);
         }
         let sender = &mut self.outbox(out);
         match known {
@@ -33,10 +29,33 @@ impl GNodeB {
         self.retrievals.remove(&host);
         let context = Context::new(id, State::Serving, bearer);
         let mut new = Host::new(context);
-        (new.numbered, new.set_up) = (true, Some(now));
+        (new.numbered, new.set_up) = (true, Some((now, id)));
         self.hosts.insert(host, new);
         out.push(Action::AdoptBearer { host, counts: Counts::default() });
+        self.connect((host, id), out);
+    }
+
+    fn connect(&self, (host, id): (Addr, Identification), out: &mut Vec<Action>) {
+        let messages = [Kind::ConnectionSetup, Kind::MeasurementConfiguration];
         messages.into_iter().for_each(|kind| self.send(host, (host, id), kind, out));
+    }
+
+    /// The host has the connection that it has asked for first with this identification.
+    pub(super) fn has_answered(&self, host: Addr, first: Identification) -> bool {
+        let known = self.hosts.get(&host).filter(|known| known.name() == StateName::Serving);
+        known.and_then(|known| known.set_up).is_some_and(|(_, id)| id >= first)
+    }
+
+    /// The host has repeated its request, and has the connection.
+    pub(super) fn connected_again(
+        &mut self,
+        (host, id): (Addr, Identification),
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        self.renew(host, id);
+        self.attach(host, now, out);
+        self.connect((host, id), out);
     }
 
     /// The path of a host was not switched, and its sessions are released: it needs another connection.

@@ -89,7 +89,8 @@ impl GNodeB {
         let mut is_known = false;
         self.with(host, now, out, |known, env| {
             let resumes = |resuming: &mut Resuming| resuming.id == id && resuming.reconfigured;
-            is_known = id == known.context.id || known.resuming.is_some_and(|resuming| resuming.id == id);
+            // A context that returns its packets, as the source has cancelled, takes no host.
+            is_known = id == known.context.id && known.context.is_active() || known.resuming.is_some_and(|resuming| resuming.id == id);
             if let Some(resumed) = known.resuming.take_if(resumes) {
                 if !resumed.begins_again {
                     env.note(cellular::Phase::HandoverConfirmed);

@@ -1,5 +1,6 @@
 //! The tables of the core network.
 
+use super::service_request;
 use super::table::{AMF, SMF, UPF, table};
 use crate::Agent;
 use crate::lab::{ELSEWHERE, HERE, NOW, Setup, THERE, and, hear, ms};
@@ -9,7 +10,7 @@ use roamlab_packet::Counts;
 use std::sync::Arc;
 
 pub fn amf() -> String {
-    let service = |from, millis| hear(from, millis, Kind::ServiceRequest);
+    let service = |from, millis| hear(from, millis, service_request(millis));
     let switch = |from, millis| hear(from, millis, Kind::PathSwitchRequest { base_station: from });
     let switched = |millis, base_station| {
         hear(SMF, millis, Kind::UpdateResponse { step: Step::Switch { base_station } })
@@ -68,7 +69,7 @@ pub fn amf() -> String {
 }
 
 fn amf_inputs() -> Vec<(&'static str, roamlab_engine::Time, Input)> {
-    let service = |from, millis| hear(from, millis, Kind::ServiceRequest);
+    let service = |from, millis| hear(from, millis, service_request(millis));
     let switch = |from, millis| hear(from, millis, Kind::PathSwitchRequest { base_station: from });
     let switched = |millis, base_station| {
         hear(SMF, millis, Kind::UpdateResponse { step: Step::Switch { base_station } })

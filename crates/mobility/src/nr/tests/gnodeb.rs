@@ -1,5 +1,6 @@
 //! The tables of base stations.
 
+use super::service_request;
 use super::table::{AMF, OTHER, UPF, conditional, table};
 use crate::lab::Subject as _;
 use crate::lab::{ELSEWHERE, HERE, HOST, NOW, Setup, THERE, and, arrived, data, gone, hear, id, ms};
@@ -48,7 +49,7 @@ fn events() -> Vec<(&'static str, Time, Input)> {
     vec![
         ("host arrived", NOW, arrived()),
         ("host gone", NOW, gone()),
-        ("service request", NOW, hear(HOST, 990, Kind::ServiceRequest)),
+        ("service request", NOW, hear(HOST, 990, service_request(990))),
         ("context setup 990", NOW, hear(AMF, 990, Kind::InitialContextSetup)),
         ("context setup 5: late", NOW, hear(AMF, 5, Kind::InitialContextSetup)),
         ("report of there", NOW, report(THERE)),

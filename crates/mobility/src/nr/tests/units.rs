@@ -1,5 +1,6 @@
 //! The tables of split base stations, and of a host that MAC orders to other cells.
 
+use super::service_request;
 use super::table::{AMF, HERE_CENTRAL, OTHER_CENTRAL, better, connected, found, received, table};
 use crate::lab::{ELSEWHERE, HERE, HOST, NOW, Setup, THERE, and, arrived, data, gone, hear, ms, up};
 use crate::nr::central_unit::Units;
@@ -87,7 +88,7 @@ pub fn distributed_unit() -> String {
         ("host arrived", NOW, arrived()),
         ("host gone", NOW, gone()),
         ("retransmission limit", NOW, Input::Trigger(L2Trigger::RetransmissionLimit { host: HOST })),
-        ("service request", NOW, hear(HOST, 990, Kind::ServiceRequest)),
+        ("service request", NOW, hear(HOST, 990, service_request(990))),
         ("measurement report", NOW, hear(HOST, 90, Kind::MeasurementReport { target: THERE })),
         ("re-establishment request", NOW, hear(HOST, 90, Kind::ReestablishmentRequest { previous: THERE })),
         ("re-establishment complete", NOW, hear(HOST, 90, Kind::ReestablishmentComplete)),
@@ -120,7 +121,7 @@ fn through(unit: Addr, millis: u64, rrc: Kind) -> Input {
 
 fn reached() -> Vec<(u64, Input)> {
     vec![
-        (1, through(HERE, 1, Kind::ServiceRequest)),
+        (1, through(HERE, 1, service_request(1))),
         (20, hear(AMF, 1, Kind::InitialContextSetup)),
         (22, hear(HERE, 1, Kind::UnitSetupResponse)),
     ]
@@ -134,14 +135,14 @@ fn events() -> Vec<(&'static str, Time, Input)> {
     let request = Kind::HandoverRequest { plan: Plan::Command, cell: HERE };
     let status = |last| hear(HERE, 900, Kind::DeliveryStatus { done: [3, 5].into(), last });
     vec![
-        ("service request here", NOW, through(HERE, 995, Kind::ServiceRequest)),
+        ("service request here", NOW, through(HERE, 995, service_request(995))),
         ("context setup 995", NOW, hear(AMF, 995, Kind::InitialContextSetup)),
         ("report of there", NOW, report(THERE)),
         ("report of another CU", NOW, report(ELSEWHERE)),
         ("candidates complete", NOW, through(HERE, 1, Kind::LtmComplete)),
         ("set-up response of there", NOW, hear(THERE, 1, Kind::UnitSetupResponse)),
         ("set-up response of here", NOW, hear(HERE, 1, Kind::UnitSetupResponse)),
-        ("modification response", NOW, hear(HERE, 900, Kind::UnitModificationResponse)),
+        ("modification response", NOW, hear(HERE, 900, Kind::UnitModificationResponse { stopped: true })),
         ("cell switch 990", NOW, hear(HERE, 990, Kind::UnitCellSwitch { target: THERE })),
         ("cell switch 1: late", NOW, hear(HERE, 1, Kind::UnitCellSwitch { target: THERE })),
         ("delivery", NOW, status(false)),
@@ -172,7 +173,7 @@ pub fn central_unit() -> String {
     let report = |target| (900, through(HERE, 1, Kind::MeasurementReport { target }));
     let preparing = and(&reached(), &[report(THERE)]);
     let commanded = and(&preparing, &[(900, hear(THERE, 1, Kind::UnitSetupResponse))]);
-    let stopped = and(&commanded, &[(905, hear(HERE, 900, Kind::UnitModificationResponse))]);
+    let stopped = and(&commanded, &[(905, hear(HERE, 900, Kind::UnitModificationResponse { stopped: true }))]);
     let switched = and(&stopped, &[(950, through(THERE, 900, complete()))]);
     let request = Kind::HandoverRequest { plan: Plan::Command, cell: HERE };
     let admitting = [(900, hear(OTHER_CENTRAL, 900, request))];
@@ -183,7 +184,7 @@ pub fn central_unit() -> String {
         &outgoing,
         &[
             (910, hear(OTHER_CENTRAL, 900, Kind::HandoverRequestAcknowledge)),
-            (915, hear(HERE, 900, Kind::UnitModificationResponse)),
+            (915, hear(HERE, 900, Kind::UnitModificationResponse { stopped: true })),
             (920, hear(HERE, 900, Kind::UnitReleaseRequest { gone: true })),
         ],
     );
@@ -227,7 +228,7 @@ pub fn central_unit_with_ltm() -> String {
         &[
             (890, through(HERE, 1, Kind::MeasurementReport { target: ELSEWHERE })),
             (895, hear(OTHER_CENTRAL, 890, Kind::HandoverRequestAcknowledge)),
-            (896, hear(HERE, 890, Kind::UnitModificationResponse)),
+            (896, hear(HERE, 890, Kind::UnitModificationResponse { stopped: true })),
         ],
     );
     let held = and(

@@ -160,8 +160,14 @@ impl Network {
 
     /// A queue has lost packets with numbers: nothing waits for their confirmation, and their receivers find a gap.
     pub(super) fn note_lost_numbers(&mut self, cx: &mut Context) {
-        while let Some(LostNumber { link, ends: (src, dst), number, cause }) = cx.lost_numbers.pop() {
-            let link = self.queue_link(link);
+        while let Some(LostNumber { place, ends: (src, dst), number, cause }) = cx.lost_numbers.pop() {
+            let link = match place {
+                Location::Link(link) => self.queue_link(link),
+                Location::Node(node) => {
+                    self.note_overflow(node, dst, number);
+                    continue;
+                }
+            };
             let (from, to) = (self.links[link].from, self.links[link].to);
             if dst.is_mobile()
                 && let Some(end) = self.radio_bearers.host(NodeId(dst.number() as u32))
@@ -182,6 +188,18 @@ impl Network {
                     station.into_iter().for_each(|end| end.causes.gap = cause);
                 }
             }
+        }
+    }
+
+    /// A buffer had no room for a packet. A distributed unit reports it as one that it will not send: its central unit need not
+    /// wait for it.
+    fn note_overflow(&mut self, node: NodeId, host: Addr, number: u32) {
+        let key = self.nodes[node].central.and_then(|_| self.bearer_at(node, host));
+        if let Some(key) = key
+            && let Some(values) = self.bearer_values(node, key)
+        {
+            let end = self.radio_bearers.station(node, host, (key.slot, values));
+            end.sending.done.get_or_insert_default().insert(number);
         }
     }
 
@@ -232,6 +250,13 @@ impl Network {
             let (host, node) = (&self.nodes[NodeId(host.number() as u32)].name, &self.nodes[node].name);
             let law = || format!("radio bearer of \"{host}\": {problem}, at \"{node}\"");
             self.radio_bearers.break_law(law, cx.now);
+        }
+    }
+
+    pub fn dbg(&self, cx: &Context) {
+        for (&(host, station), end) in self.radio_bearers.all_stations() {
+            let kept: Vec<String> = end.sending.transmitter.kept().take(6).map(|(n, sdu)| format!("{n}:{:?}", std::mem::discriminant(&sdu.state))).collect();
+            eprintln!("DBGEND {} {:?} t={:?} adopted {} frozen {} line {} next {} first {} kept {} {:?} unit {:?}", self.nodes[station].name, host, cx.now, end.adopted, end.frozen, end.line.len(), end.sending.transmitter.next(), end.sending.transmitter.first_unconfirmed(), end.sending.transmitter.kept().count(), kept, end.unit);
         }
     }
 

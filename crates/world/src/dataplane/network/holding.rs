@@ -346,6 +346,7 @@ impl Network {
             Mode::Released { via, mark } => self.pass(node, packet, key, (via, mark, cause), cx),
             Mode::Attached | Mode::Collecting | Mode::Delaying { .. } => {
                 buffer.push(packet, place, cx);
+                self.note_lost_numbers(cx);
                 self.watch_buffer(node, key, cx);
             }
             Mode::Ordering { mark, .. } if cx.pool[&packet].inner_tos().dscp() == mark => {
@@ -387,7 +388,8 @@ impl Network {
     /// Looks at a buffer again when its first packet has waited too long.
     fn watch_buffer(&mut self, node: NodeId, key: HostAtAgent, cx: &mut Context) {
         let Some(buffer) = self.nodes[node].buffers.get_mut(&key) else { return };
-        let Some(due) = buffer.next_expiry() else { return };
+        // A packet that comes through a tunnel may have waited too long before.
+        let Some(due) = buffer.next_expiry().map(|due| due.max(cx.now)) else { return };
         if buffer.watched.is_none_or(|watched| due < watched) {
             buffer.watched = Some(due);
             cx.scheduler.push(due, Event::Ordered { node });
