@@ -119,13 +119,7 @@ impl DistributedUnit {
     }
 
     /// A message of a host for the central unit.
-    fn pass_up(
-        &mut self,
-        (host, id): (Addr, Identification),
-        kind: Kind,
-        now: Time,
-        out: &mut Vec<Action>,
-    ) {
+    fn pass_up(&mut self, (host, id): (Addr, Identification), kind: Kind, now: Time, out: &mut Vec<Action>) {
         let arrives = matches!(kind, Kind::ReconfigurationComplete { .. });
         self.tell(host, id, Kind::UplinkRrcTransfer { rrc: Box::new(kind) }, out);
         let Some(known) = self.hosts.get_mut(&host).filter(|_| arrives) else { return };

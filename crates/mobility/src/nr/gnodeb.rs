@@ -463,6 +463,8 @@ fn on_message(
         Kind::HandoverPreparationFailure if current => context.target_refuses(from, env),
         Kind::NgHandoverPreparationFailure { target } if current => context.target_refuses(target, env),
         Kind::HandoverSuccess if current => known.succeed(from, env),
+        // A host that continues its connection here has lost the source.
+        Kind::HandoverCancel if current && known.resuming.is_some() => {}
         Kind::HandoverCancel if current => return context.cancelled(from, env),
         Kind::ContextRelease if current && context.awaits_success() => {
             // The success was lost: the numbers go first.

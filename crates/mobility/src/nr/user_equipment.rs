@@ -87,10 +87,10 @@ pub struct UserEquipment {
     stored: Candidates,
     /// The cells to which MAC may order it.
     ltm: Candidates,
-    /// It may go to one of them after a failure.
+    /// It may go to one of them after a failure: its base station has answered since the last attempt.
     attempts: bool,
-    /// The last message by which its bearers have begun again.
-    begun_again: Option<Identification>,
+    /// The last message by which its bearers have begun again, and who has sent it.
+    begun_again: Option<(Addr, Identification)>,
     /// The source that it has not left yet.
     source: Option<Addr>,
     /// The target that it has given up.
@@ -273,7 +273,7 @@ impl UserEquipment {
     }
 
     fn connect(&mut self, base_station: Addr, phase: Phase, out: &mut Vec<Action>) {
-        self.previous = base_station;
+        (self.previous, self.attempts) = (base_station, true);
         self.state = State::Connected { base_station, candidates: Candidates::default() };
         self.note(phase, out);
     }
@@ -375,7 +375,7 @@ impl UserEquipment {
     /// Its first message to the base station that has it now, with the report that it has made.
     fn confirm(&mut self, base_station: Addr, phase: Option<Phase>, out: &mut Vec<Action>) {
         let received = self.report.take();
-        (self.previous, self.attempts) = (base_station, true);
+        self.previous = base_station;
         self.state = State::Connected { base_station, candidates: Candidates::default() };
         if let Some(phase) = phase {
             self.note(phase, out);
@@ -418,6 +418,7 @@ impl UserEquipment {
         now: Time,
         out: &mut Vec<Action>,
     ) {
+        self.attempts |= kind != Kind::NoContext;
         match kind {
             Kind::MeasurementConfiguration => self.measure(out),
             Kind::Reconfiguration { target, dual: false } if id > self.id => {
@@ -441,7 +442,7 @@ impl UserEquipment {
             Kind::CellSwitchCommand { target, timing } => self.ordered((target, timing), id, now, out),
             Kind::FullConfiguration => {
                 // The message may come again.
-                if self.begun_again.replace(id) != Some(id) {
+                if self.begun_again.replace((from, id)) != Some((from, id)) {
                     out.push(Action::Reestablish { reset: true });
                 }
                 let complete = Kind::ReconfigurationComplete { received: None };

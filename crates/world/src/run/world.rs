@@ -117,7 +117,6 @@ impl World {
     /// of time, or that a node can do what its agents want. Or the memory that it would have taken.
     pub fn run(&mut self, end: Time, options: &RunOptions<'_>) -> Result<(), Failure> {
         self.advance(end, options)?;
-        self.planes.network.dbg(&self.planes.cx);
         self.check_timers()?;
         Ok(self.check_conservation()?)
     }

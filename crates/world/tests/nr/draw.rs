@@ -41,7 +41,15 @@ pub struct Draw {
 
 /// Nothing recovers a message that is lost more often than its transport repeats it.
 fn is_final(message: &str) -> bool {
-    let starts = ["ng-path-switch", "ng-handover-notify", "sbi-", "n4-", "rrc-resume", "f1"];
+    let starts = [
+        "ng-path-switch",
+        "ng-handover-notify",
+        "sbi-",
+        "n4-",
+        "rrc-resume",
+        "rrc-reconfiguration-complete",
+        "f1",
+    ];
     starts.iter().any(|start| message.starts_with(start))
 }
 

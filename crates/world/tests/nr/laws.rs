@@ -133,8 +133,12 @@ impl Laws {
         let sent = record.total(flow, "sent_pkts");
         let none: Vec<u64> = (0..sent).filter(|seq| !ends.contains_key(seq)).collect();
         let inside = record.census("inside");
-        // In a run whose flows continue until its end the last ones are under way.
-        let under_way = !self.drains && none.len() as u64 <= inside;
+        // In a run whose flows continue until its end the last ones are under way; or the host still asks for a connection.
+        let last = |name: &str| {
+            record.phases.iter().filter(|noted| &*noted.phase == name).map(|noted| noted.time).max()
+        };
+        let ends_open = !self.drains || last("service-requested") > last("service-restored");
+        let under_way = ends_open && none.len() as u64 <= inside;
         if !none.is_empty() && !under_way {
             broken.push(format!("{flow}: datagrams {} have no end, {inside} are inside", few(&none)));
         }
@@ -154,9 +158,17 @@ impl Laws {
             || record.phase("reordering-timed-out", 0).is_some()
             || record.signals.iter().any(is_lost_marker)
             || !self.lasts(record);
+        // Packets to the server go the way of the base station that has received them, and one may be longer.
+        let changes_way = |time: u64| {
+            let changed = |noted: &Phase| {
+                &*noted.phase == "handover-confirmed"
+                    && (time.saturating_sub(500 * MS)..time).contains(&noted.time)
+            };
+            flow == "up" && record.phases.iter().any(changed)
+        };
         let late: Vec<u64> = record
             .delivered(flow)
-            .filter(|delivery| delivery.late_by > 0)
+            .filter(|delivery| delivery.late_by > 0 && !changes_way(delivery.time))
             .map(|delivery| delivery.seq)
             .collect();
         if !late.is_empty() && !excused {
@@ -182,8 +194,12 @@ impl Laws {
                 }
                 // Packets behind a discarded one are not repeated.
                 "bearer-ended" if self.values.discard_timer.is_some() => true,
+                // The host has not come to a target in time.
+                "bearer-ended" if self.gives_up(record, loss) => true,
                 // The tunnel through the user plane function has ended, and the path is not switched.
                 "no-binding" if self.has_no_tunnel(record, loss.time) => true,
+                // It has taken the forwarded packets to be over.
+                "no-binding" if guard_is_over(record, loss) => true,
                 // A source keeps what still comes for so long, and the path is switched later.
                 "no-binding" if self.hold_is_over(record, loss) => true,
                 "late" => record.expiries.iter().any(|expiry| expiry.time <= loss.time),
@@ -211,18 +227,33 @@ impl Laws {
     /// expected the host for as long as it does.
     fn hold_is_over(&self, record: &Record, loss: &Loss) -> bool {
         let leads = ["xn-ue-context-release", "xn-handover-cancel", "ng-ue-context-release-command"];
-        let requests = ["xn-handover-request", "ng-handover-request"];
-        let timers = &self.params.timers;
-        let hold = timers.forwarding_hold.as_nanos();
-        let joining =
-            timers.joining.map_or(timers.t304.as_nanos() + 1_000 * MS, |joining| joining.as_nanos());
+        let (hold, joining) = (self.params.timers.forwarding_hold.as_nanos(), self.joining());
         record.signals.iter().any(|signal| {
             let name = &*signal.message;
             let is_released = leads.contains(&name) && signal.destination == loss.place;
-            let expects = requests.contains(&name) && signal.destination == loss.place;
+            let expects = Laws::requests(signal) && signal.destination == loss.place;
             let is_over = |wait: u64| signal.arrived.is_some_and(|time| time + wait <= loss.time);
             is_released && is_over(hold) || expects && is_over(joining)
         })
+    }
+
+    /// The base station of a loss has just expected the host for as long as it does.
+    fn gives_up(&self, record: &Record, loss: &Loss) -> bool {
+        record.signals.iter().any(|signal| {
+            let expects = Laws::requests(signal) && signal.destination == loss.place;
+            let until = signal.arrived.map(|time| time + self.joining());
+            expects && until.is_some_and(|until| (until..until + 20 * MS).contains(&loss.time))
+        })
+    }
+
+    fn requests(signal: &Signal) -> bool {
+        ["xn-handover-request", "ng-handover-request"].contains(&&*signal.message)
+    }
+
+    /// How long a target expects a host, in ns.
+    fn joining(&self) -> u64 {
+        let timers = &self.params.timers;
+        timers.joining.map_or(timers.t304.as_nanos() + 1_000 * MS, |joining| joining.as_nanos())
     }
 
     fn forwards(&self) -> bool {
@@ -499,6 +530,12 @@ impl Laws {
             }
         }
     }
+}
+
+/// The guard has ended the wait for forwarded packets at the base station of a loss.
+fn guard_is_over(record: &Record, loss: &Loss) -> bool {
+    let is_it = |noted: &Phase| &*noted.phase == "reordering-timed-out" && *noted.node == *loss.place;
+    record.phases.iter().any(|noted| is_it(noted) && noted.time <= loss.time)
 }
 
 /// A time in ms, as text.

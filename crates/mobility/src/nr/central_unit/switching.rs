@@ -242,6 +242,9 @@ impl CentralUnit {
             Switch::Switching { target, .. } => Some(target).filter(|target| *target != unit),
             _ => None,
         };
+        // One that has not ordered the host away does not know that it is elsewhere.
+        let ordered = matches!(link.switch, Switch::Switching { .. });
+        let left = Some(source).filter(|source| *source != unit && !ordered);
         (link.unit, link.through, link.switch, link.asked) = (unit, unit, Switch::None, false);
         let candidates = link.candidates();
         Self::note(host, Phase::HandoverConfirmed, out);
@@ -260,8 +263,11 @@ impl CentralUnit {
             for other in candidates.into_iter().filter(|other| *other != unit) {
                 self.release(host, other, out);
             }
-        } else if let Some(failed) = failed {
-            self.send(failed, (host, id), Kind::UnitSetupRequest { purpose: Purpose::Candidate }, out);
+        } else {
+            for candidate in failed.into_iter().chain(left) {
+                let request = Kind::UnitSetupRequest { purpose: Purpose::Candidate };
+                self.send(candidate, (host, id), request, out);
+            }
         }
         if source != unit && self.params.ltm.is_some() && through != unit {
             // The target does not know the candidates: it has had no notification.

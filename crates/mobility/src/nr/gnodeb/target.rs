@@ -90,7 +90,8 @@ impl GNodeB {
         self.with(host, now, out, |known, env| {
             let resumes = |resuming: &mut Resuming| resuming.id == id && resuming.reconfigured;
             // A context that returns its packets, as the source has cancelled, takes no host.
-            is_known = id == known.context.id && known.context.is_active() || known.resuming.is_some_and(|resuming| resuming.id == id);
+            is_known = id == known.context.id && known.context.is_active()
+                || known.resuming.is_some_and(|resuming| resuming.id == id);
             if let Some(resumed) = known.resuming.take_if(resumes) {
                 if !resumed.begins_again {
                     env.note(cellular::Phase::HandoverConfirmed);

@@ -173,7 +173,8 @@ pub fn central_unit() -> String {
     let report = |target| (900, through(HERE, 1, Kind::MeasurementReport { target }));
     let preparing = and(&reached(), &[report(THERE)]);
     let commanded = and(&preparing, &[(900, hear(THERE, 1, Kind::UnitSetupResponse))]);
-    let stopped = and(&commanded, &[(905, hear(HERE, 900, Kind::UnitModificationResponse { stopped: true }))]);
+    let stopped =
+        and(&commanded, &[(905, hear(HERE, 900, Kind::UnitModificationResponse { stopped: true }))]);
     let switched = and(&stopped, &[(950, through(THERE, 900, complete()))]);
     let request = Kind::HandoverRequest { plan: Plan::Command, cell: HERE };
     let admitting = [(900, hear(OTHER_CENTRAL, 900, request))];

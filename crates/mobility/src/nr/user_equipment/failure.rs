@@ -133,6 +133,7 @@ impl UserEquipment {
 
     /// The bearers continue.
     fn resume(&mut self, base_station: Addr, out: &mut Vec<Action>) {
+        self.attempts = true;
         self.note(Phase::Reestablished, out);
         self.resume_bearers(out);
         if self.params.reports() {

@@ -253,13 +253,6 @@ impl Network {
         }
     }
 
-    pub fn dbg(&self, cx: &Context) {
-        for (&(host, station), end) in self.radio_bearers.all_stations() {
-            let kept: Vec<String> = end.sending.transmitter.kept().take(6).map(|(n, sdu)| format!("{n}:{:?}", std::mem::discriminant(&sdu.state))).collect();
-            eprintln!("DBGEND {} {:?} t={:?} adopted {} frozen {} line {} next {} first {} kept {} {:?} unit {:?}", self.nodes[station].name, host, cx.now, end.adopted, end.frozen, end.line.len(), end.sending.transmitter.next(), end.sending.transmitter.first_unconfirmed(), end.sending.transmitter.kept().count(), kept, end.unit);
-        }
-    }
-
     /// A packet of a bearer to a host that is never confirmed, though others wait for that: its number, and node and host.
     pub fn dead_number(&self, cx: &Context) -> Option<(NodeId, NodeId, u32)> {
         let mut all = self.radio_bearers.all_stations();
