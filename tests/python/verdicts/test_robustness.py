@@ -288,7 +288,7 @@ def _listed(data: Path) -> str:
 NOT_SEARCHED: dict[str, set[str]] = {
     "mblue": set(),
     "ipf": {"ipf.fair"},
-    "lte": {"lte.schedulers", "lte.tab4.source", "lte.fig12.more", "lte.fig12.both"},
+    "lte": set(),
     "ripple": {"ripple.low.same", "ripple.dip.buffer", "ripple.tahoe.window"},
     "bcmp": {"bcmp.nomove", "bcmp.delay", "bcmp.fig7", "bcmp.links", "bcmp.mesh"},
 }

@@ -55,7 +55,7 @@
 //! | complete message, grant | T304: a candidate, or re-establishment |
 //!
 //! ASSUMPTION: a distributed unit reports delivery by messages that are repeated if they are lost, in operation one for each
-//! interval in which it has something to report.
+//! interval in which it has something to report. A packet for which it has no room is reported like one that it gives up.
 //!
 //! DEVIATION: all base stations are split, or none. With them there is no conditional handover, no DAPS, no handover over N2,
 //! and bearers are in acknowledged mode. RLC is always re-established, as each cell has its own.
