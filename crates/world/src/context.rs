@@ -7,7 +7,7 @@ use roamlab_packet::{Addr, DropReason, PacketId, PacketPool};
 use roamlab_record::Part;
 use roamlab_record::capture::{Capture, Sight};
 use roamlab_record::cause::{Cause, CauseId, CurrentCause, follows_from_move, is_root};
-use roamlab_record::ids::{LinkId, Location};
+use roamlab_record::ids::Location;
 use roamlab_record::probe::Probes;
 use roamlab_record::{PacketStep, Stop};
 

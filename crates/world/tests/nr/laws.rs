@@ -157,6 +157,7 @@ impl Laws {
         let excused = self.delays
             || record.phase("reordering-timed-out", 0).is_some()
             || record.signals.iter().any(is_lost_marker)
+            || comes_back_early(record)
             || !self.lasts(record);
         // Packets to the server go the way of the base station that has received them, and one may be longer.
         let changes_way = |time: u64| {
@@ -530,6 +531,26 @@ impl Laws {
             }
         }
     }
+}
+
+/// A base station is asked to take the host back before the path has left it: packets of the old path that still come there
+/// belong between those that it has forwarded before and those that come back.
+fn comes_back_early(record: &Record) -> bool {
+    let confirmed = |node: &str, from: u64, until: u64| {
+        let here = |noted: &Phase| &*noted.phase == "handover-confirmed" && &*noted.node == node;
+        record.phases.iter().any(|noted| here(noted) && (from..until).contains(&noted.time))
+    };
+    let markers = record.signals.iter().filter(|signal| {
+        &*signal.message == "gtpu-end-marker" && &*signal.source == "upf" && signal.arrived.is_some()
+    });
+    let requests = || record.signals.iter().filter(|signal| Laws::requests(signal));
+    markers.into_iter().any(|marker| {
+        requests().any(|request| {
+            let (node, left) = (&request.destination, marker.arrived.unwrap_or_default());
+            let asked = request.arrived.unwrap_or(u64::MAX);
+            *node == marker.destination && asked < left && !confirmed(node, asked, left)
+        })
+    })
 }
 
 /// The guard has ended the wait for forwarded packets at the base station of a loss.
