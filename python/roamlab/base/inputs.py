@@ -140,18 +140,39 @@ _OTHERS = (
 """How files of other kinds begin, and what to do."""
 
 
+def text_lines(path: Path, expected: str) -> Iterator[str]:
+    """The lines of a file in UTF-8 of any size, with their ends and without a byte order mark. Raises `BadInput`."""
+    with open_file(path, expected) as file:
+        number = 0
+        while raw := file.readline(_LONGEST_LINE):
+            number += 1
+            if len(raw) == _LONGEST_LINE:
+                where, problem = f"{path}:{number}", f"the line is longer than {_LONGEST_LINE} bytes"
+                raise BadInput(where, problem, expected=expected, remedy="name a text file with lines")
+            try:
+                text = raw.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise _no_text(raw, error.start, f"{path}:{number}:{error.start + 1}", expected) from None
+            yield text.removeprefix("\ufeff") if number == 1 else text
+
+
+_LONGEST_LINE = 1_000_000
+"""Bytes of a line of a log."""
+
+
 def _decode(raw: bytes, path: Path, expected: str) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         column = error.start - raw.rfind(b"\n", 0, error.start)
-        raise BadInput(
-            f"{path}:{line}:{column}",
-            f"byte 0x{raw[error.start]:02x} is not UTF-8",
-            expected=expected,
-            remedy=next((what for begin, what in _OTHERS if raw.startswith(begin)), "save the file in UTF-8"),
-        ) from None
+        raise _no_text(raw, error.start, f"{path}:{line}:{column}", expected) from None
+
+
+def _no_text(raw: bytes, place: int, where: str, expected: str) -> BadInput:
+    """A byte that is not UTF-8, in what the file begins with or in one of its lines."""
+    remedy = next((what for begin, what in _OTHERS if raw.startswith(begin)), "save the file in UTF-8")
+    return BadInput(where, f"byte 0x{raw[place]:02x} is not UTF-8", expected=expected, remedy=remedy)
 
 
 @contextmanager
