@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// What follows behind the last value.
+/// Values behind the last one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AtEnd {
@@ -35,7 +35,7 @@ pub enum Order {
     Overtaking,
 }
 
-/// What the values of a series are.
+/// A property of a link whose values a series has.
 pub trait Quantity {
     /// Names of the column, each with the power of ten that makes its numbers whole.
     const COLUMNS: &'static [(&'static str, u32)];
@@ -363,7 +363,7 @@ pub struct Player<Q> {
 impl<Q> Player<Q> {
     /// At the beginning of a series; `step`: how long each value lasts, of a file of lines.
     pub fn new(series: Arc<Series<Q>>, step: Duration, at_end: AtEnd) -> Player<Q> {
-        // What never changes has no next value.
+        // A value that never changes has no next one.
         let at_end = if series.values.len() == 1 { AtEnd::Hold } else { at_end };
         Player { series, step: step.as_nanos(), at_end, cycle: 0, place: 0 }
     }

@@ -38,15 +38,15 @@ impl FileTransmitter {
     }
 }
 
-/// A transmitter whose rate is that of a table at each moment. A packet that is being sent when the rate changes goes on
+/// A transmitter whose rate is that of a table at each moment. A packet that is being sent when the rate changes continues
 /// with the new rate, and waits while it is 0.
 #[derive(Clone, Debug)]
 pub struct SteppedTransmitter {
     player: Player<Rates>,
     mean: Rate,
-    /// What a period carries, in bit · 10^-9.
+    /// The capacity of a period, in bit · 10^-9.
     carries: u128,
-    /// What of a nanosecond the last packet has taken from the next one, in the same unit.
+    /// Rest of a nanosecond that the last packet has taken from the next one, in the same unit.
     owed: u64,
 }
 

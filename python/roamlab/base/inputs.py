@@ -141,38 +141,45 @@ _OTHERS = (
 
 
 def text_lines(path: Path, expected: str) -> Iterator[str]:
-    """The lines of a file in UTF-8 of any size, with their ends and without a byte order mark. Raises `BadInput`."""
+    """The lines of a file in UTF-8 of any size, with their ends and without a byte order mark. Raises `BadInput`.
+
+    It is read in pieces of whole lines.
+    """
     with open_file(path, expected) as file:
-        number = 0
-        while raw := file.readline(_LONGEST_LINE):
-            number += 1
-            if len(raw) == _LONGEST_LINE:
-                where, problem = f"{path}:{number}", f"the line is longer than {_LONGEST_LINE} bytes"
+        before, rest = 0, b""
+        while piece := file.read(_PIECE):
+            end = piece.rfind(b"\n") + 1
+            if end == 0 and len(piece) == _PIECE:
+                where, problem = f"{path}:{before + 1}", f"the line is longer than {_PIECE} bytes"
                 raise BadInput(where, problem, expected=expected, remedy="name a text file with lines")
-            try:
-                text = raw.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise _no_text(raw, error.start, f"{path}:{number}:{error.start + 1}", expected) from None
-            yield text.removeprefix("\ufeff") if number == 1 else text
+            whole, rest = rest + piece[:end], piece[end:] if end else rest + piece
+            text = _decode(whole, path, expected, before)
+            yield from _lines(text if before else text.removeprefix("\ufeff"))
+            before += whole.count(b"\n")
+        if rest:
+            last = _decode(rest, path, expected, before)
+            yield last if before else last.removeprefix("\ufeff")
 
 
-_LONGEST_LINE = 1_000_000
-"""Bytes of a line of a log."""
+def _lines(text: str) -> list[str]:
+    """The lines of a text that ends with a line, with their ends."""
+    lines = text.split("\n")
+    return [f"{line}\n" for line in lines[:-1]]
 
 
-def _decode(raw: bytes, path: Path, expected: str) -> str:
+_PIECE = 1_000_000
+"""Bytes that are read together, and of the longest line of a log."""
+
+
+def _decode(raw: bytes, path: Path, expected: str, before: int = 0) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
+        line = before + raw.count(b"\n", 0, error.start) + 1
         column = error.start - raw.rfind(b"\n", 0, error.start)
-        raise _no_text(raw, error.start, f"{path}:{line}:{column}", expected) from None
-
-
-def _no_text(raw: bytes, place: int, where: str, expected: str) -> BadInput:
-    """A byte that is not UTF-8, in what the file begins with or in one of its lines."""
-    remedy = next((what for begin, what in _OTHERS if raw.startswith(begin)), "save the file in UTF-8")
-    return BadInput(where, f"byte 0x{raw[place]:02x} is not UTF-8", expected=expected, remedy=remedy)
+        remedy = next((what for begin, what in _OTHERS if raw.startswith(begin)), "save the file in UTF-8")
+        problem = f"byte 0x{raw[error.start]:02x} is not UTF-8"
+        raise BadInput(f"{path}:{line}:{column}", problem, expected=expected, remedy=remedy) from None
 
 
 @contextmanager

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from roamlab.traces.series import Series
 
 _MOST_POINTS = 3_000
-"""More rows are drawn as the least and the greatest value of so many parts of the time."""
+"""More rows are drawn as the least and the greatest value of this number of parts of the time."""
 _NAMES = {"rate": "rate", "delay": "one-way delay", "loss": "probability of loss"}
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from roamlab.base.errors import BadInput
@@ -133,13 +134,14 @@ def columns(log: Path, names: Sequence[str], only: Mapping[str, str]) -> Iterato
             raise missing(log, table.line, name, table.names)
     places = [table.names.index(name) for name in names]
     wanted = [(table.names.index(name), value) for name, value in only.items()]
+    chosen = itemgetter(*places)
     longest = max([*places, *(place for place, _ in wanted)])
     for line, row in table.rows():
         if len(row) <= longest:
             problem = f"the row has {len(row)} fields, and the line of names has {len(table.names)}"
             raise bad(log, line, problem, "a field for each name", "complete the row, or remove it")
-        if all(row[place].strip() == value for place, value in wanted):
-            yield line, [row[place] for place in places]
+        if not wanted or all(row[place].strip() == value for place, value in wanted):
+            yield line, chosen(row)
 
 
 class Table:
@@ -169,19 +171,25 @@ class Table:
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Each row that is not empty, with its line. Raises `BadInput`."""
-        first = self.line - 1
-        while (row := self._next()) is not None:
-            if row and (len(row) > 1 or row[0].strip()):
-                if self._separator != ",":
-                    row = [_DECIMAL_COMMA.sub(r"\1.\2", value) if "," in value else value for value in row]
-                yield first + self._reader.line_num, row
+        first, reader = self.line - 1, self._reader
+        try:
+            for row in reader:
+                if len(row) > 1 or (row and row[0].strip()):
+                    if self._separator != ",":
+                        row = [_DECIMAL_COMMA.sub(r"\1.\2", each) if "," in each else each for each in row]
+                    yield first + reader.line_num, row
+        except csv.Error as error:
+            raise self._no_csv(error) from None
 
     def _next(self) -> list[str] | None:
         try:
             return next(self._reader, None)
         except csv.Error as error:
-            line = self.line - 1 + self._reader.line_num
-            raise bad(self._log, line, f"this is no CSV: {error}", "a row of a table", "mend it") from None
+            raise self._no_csv(error) from None
+
+    def _no_csv(self, error: csv.Error) -> BadInput:
+        line = self.line - 1 + self._reader.line_num
+        return bad(self._log, line, f"this is no CSV: {error}", "a row of a table", "mend it")
 
 
 _DECIMAL_COMMA = re.compile(r"^\s*([-+]?\d*),(\d+)\s*$")

@@ -106,9 +106,9 @@ def convert(
     """The schedule as text, and how many handovers it has.
 
     `only`: fields and the values that a record must have to count. `begin`: the log's time in its unit at which a run
-    begins. The log is CSV with a line of names, or has a JSON object on each line: a record for each handover, or, if
-    `fields` names a cell, samples of serving cells or of levels, from which handovers follow by `serving`. `BadInput`
-    has file and line.
+    begins. The log is CSV with a line of names, or has a JSON object on each line. It has a record for each handover.
+    If `fields` names a cell, it has samples of serving cells or of levels, and handovers follow by `serving`.
+    `BadInput` has file and line.
     """
     counted = (
         (line, record)

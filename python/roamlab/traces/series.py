@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a link follows."""
+    """A property of a link that follows a table."""
 
     name: str
     columns: Mapping[str, int]
@@ -64,7 +64,7 @@ _TIMES = {"time_s": 9, "time_ms": 6, "time_us": 3, "time_ns": 0, "time": 9}
 _LATEST_NS = 50 * 366 * 86_400 * 10**9
 """The engine's latest time, 50 years."""
 _GAP = 5
-"""A step longer than so many usual ones is a gap."""
+"""A step longer than this number of usual ones is a gap."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Series:
     values: np.ndarray[Any, Any]
     """Whole numbers: a rate in bit/s, a delay in ns, a loss in 10^-12."""
     notes: tuple[str, ...]
-    """What of the log is not in the series as it is there."""
+    """Differences between the log and the series."""
 
     def text(self) -> Iterator[str]:
         """The table, in pieces of many lines."""
@@ -90,7 +90,8 @@ class Series:
 
     def scaled(self) -> np.ndarray[Any, Any]:
         """The values in the unit of the quantity."""
-        return self.values / 10 ** self.quantity.columns[self.quantity.column]
+        divisor = float(10 ** self.quantity.columns[self.quantity.column])
+        return np.asarray(self.values / divisor)
 
     def gaps(self) -> tuple[float, np.ndarray[Any, Any]]:
         """The usual step in s, and the places of the rows before gaps."""
@@ -99,7 +100,7 @@ class Series:
         return usual, np.flatnonzero(steps > _GAP * usual)
 
     def summary(self) -> list[str]:
-        """What was understood, as sentences."""
+        """Sentences about the series: its range, its gaps, its differences from the log."""
         values, name = self.scaled(), self.quantity.name
         unit = "" if self.quantity.unit == "1" else f" {self.quantity.unit}"
         length = float(self.times[-1]) / 1e9
@@ -124,10 +125,8 @@ _PIECE = 50_000
 
 def _written(value: int, power: int) -> str:
     """A whole number divided by a power of ten, with all its digits."""
-    if power == 0:
-        return str(value)
-    whole, rest = divmod(value, 10**power)
-    return f"{whole}.{rest:0{power}d}".rstrip("0").rstrip(".") if rest else str(whole)
+    digits = str(value).zfill(power + 1)
+    return f"{digits[:-power]}.{digits[-power:]}".rstrip("0").rstrip(".")
 
 
 def read(
@@ -182,14 +181,14 @@ def _refuse_options(log: Path, what: str, *given: Mapping[str, str]) -> None:
 
 
 def _refuse_numbers(log: Path, first: str) -> None:
-    """Raise `BadInput` for a file of numbers alone, which a link can follow as it is."""
+    """Raise `BadInput` for a file of numbers alone, which a link can follow unchanged."""
     if re.fullmatch(r"[\s\d.,;|]+", first) and first.strip() and not logs.of_lines(log):
         raise bad(
             log,
             1,
             "the first line has numbers, and no names of columns",
             "a line of names, for example time_s,rate_mbit_s",
-            "write one; a link follows a file with a number on each line as it is: `rate = { trace = … }` for the "
+            "write one; a link follows a file with a number on each line unchanged: `rate = { trace = … }` for the "
             "times of Mahimahi, `delay = { trace = …, step = … }` for delays",
         )
 
@@ -207,29 +206,30 @@ def _named(log: Path, quantity: Quantity, named: Mapping[str, str]) -> tuple[str
             )
     found = []
     for what, all_names in (("the time", list(_TIMES)), (f"the {quantity.name}", list(quantity.columns))):
-        ours = [name for name in named if name in all_names]
-        if not ours and not logs.of_lines(log):
-            ours = [name for name in all_names if name in logs.Table(log).names]
-        if len(ours) > 1:
+        own = [name for name in named if name in all_names]
+        if not own and not logs.of_lines(log):
+            own = [name for name in all_names if name in logs.Table(log).names]
+        if len(own) > 1:
             raise BadInput(
-                f"--column {ours[1]}={named.get(ours[1], ours[1])}",
+                f"--column {own[1]}={named.get(own[1], own[1])}",
                 f"{what} is named twice",
-                expected=f"one of {', '.join(ours)}",
+                expected=f"one of {', '.join(own)}",
                 remedy="name one field with --column",
             )
-        found.append(ours[0] if ours else all_names[0])
+        found.append(own[0] if own else all_names[0])
     return found[0], found[1]
 
 
 def _whole(text: str | None, power: int) -> int | None:
     """A number times a power of ten, rounded; None: it is none."""
-    whole, _, fraction = (text or "").strip().partition(".")
-    if whole.isdecimal() and whole.isascii() and len(whole) < _LONG and len(fraction) <= power:
-        if not fraction:
-            return int(whole) * 10**power
-        if fraction.isdecimal() and fraction.isascii():
-            return int(whole + fraction.ljust(power, "0"))
-    found = decimal((text or "").strip())
+    if text is None:
+        return None
+    whole, _, fraction = text.partition(".")
+    digits = whole + fraction
+    # The usual case, much faster than a decimal number.
+    if digits.isascii() and digits.isdecimal() and len(digits) < _LONG and len(fraction) <= power:
+        return int(digits + "0" * (power - len(fraction)))
+    found = decimal(text.strip())
     return None if found is None else int((found * 10**power).to_integral_value())
 
 

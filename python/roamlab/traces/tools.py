@@ -1,4 +1,4 @@
-"""What `ping` and `iperf3` print."""
+"""The output of `ping` and `iperf3`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs of rates in the forms that programs write, and what they say: a table of times and rates."""
+"""Logs of rates in the forms that programs write, and the table of times and rates that they have."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Log:
     """Lines, of which one is at fault."""
 
     def table(self) -> str:
-        """What the command prints of it."""
+        """The output of the command for it."""
         lines = [f"{plain(time, 9)},{plain(rate, 6)}" for time, rate in self.rows]
         return "\n".join(["time_s,rate_mbit_s", *lines, ""])
 

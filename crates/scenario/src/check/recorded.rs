@@ -98,7 +98,7 @@ fn check_steps(delay: &RecordedDelay, field: impl Fn() -> String) -> Result<(), 
         if series.is_lines() && delay.step.is_none() {
             let message = "this file has a delay on each line, and how long each holds is not known";
             let problem = Problem::at(format!("{}.delay.{name}", field()), message);
-            return Err(problem.help("write `step = \"10 ms\"` beside it, if a line stands for 10 ms"));
+            return Err(problem.help("write `step = \"10 ms\"` too, if a line is for 10 ms"));
         }
         if !series.is_lines() && delay.step.is_some() {
             let message = "this file is a table, which has its times";

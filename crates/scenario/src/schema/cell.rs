@@ -16,7 +16,7 @@ pub struct CellSpec {
     pub router: String,
     /// Rate of the air link, each way. Of a recorded link `{ trace = "walk.down", reverse = "walk.up" }`, or `{ table = "rate.csv" }`.
     pub rate: LinkRate,
-    /// One-way delay of the air link. Of a recorded link `{ trace = "delay.csv" }`.
+    /// One-way delay of the air link.
     pub delay: LinkDelay,
     /// Queue of the downlink.
     pub queue: QueueSpec,

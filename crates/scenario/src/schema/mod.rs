@@ -154,7 +154,7 @@ pub struct LinkSpec {
     pub between: [String; 2],
     /// Rate, each way. Of a recorded link `{ trace = "walk.down", reverse = "walk.up" }`, or `{ table = "rate.csv" }`.
     pub rate: LinkRate,
-    /// Propagation delay, each way. Of a recorded link `{ trace = "delay.csv" }`.
+    /// Propagation delay, each way.
     pub delay: LinkDelay,
     /// Rate from the second node to the first, if it is another one. A recorded link has it in `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

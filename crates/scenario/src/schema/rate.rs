@@ -253,7 +253,7 @@ impl<'de> Deserialize<'de> for LinkDelay {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         tagged::deserialize_text_or_table(
             deserializer,
-            "a delay with its unit, for example \"20 ms\"",
+            "a time with its unit, for example \"63 ms\"",
             |text| text.parse().map(LinkDelay::Constant),
             |delay| LinkDelay::Recorded(Box::new(delay)),
         )

@@ -198,7 +198,7 @@ pub struct Link {
     recorded: Option<Box<FileTransmitter>>,
     /// Rates and delays that it has one after the other.
     steps: Option<Box<recorded::Steps>>,
-    /// What becomes of a packet that would overtake others.
+    /// Arrival of a packet that would overtake others.
     order: Order,
 }
 

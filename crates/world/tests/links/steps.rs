@@ -114,7 +114,7 @@ fn delays_of_a_file_are_changes_of_the_delay() {
     assert!(arrivals(&by_file) == arrivals(&by_changes));
 }
 
-/// What a packet that is sent at a time arrives at, without regard to the others.
+/// When a packet of this number arrives, without regard to the others.
 fn alone(number: u64) -> u64 {
     let (begins, takes) = (number * 1_000_000, 1_000_000);
     let delay = DELAYS.iter().rfind(|(at, _)| at * 1_000_000 <= begins).unwrap().1;
