@@ -1,4 +1,4 @@
-"""Logs of rates, delays and losses become tables that links follow; odd ones are right, or refused with their line."""
+"""Logs of rates, delays and losses become tables that links follow."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-import odd_logs
 import roamlab as rl
-from conftest import DEEP, ROOT
+from conftest import ROOT
 from roamlab.cli import cli
 
 if TYPE_CHECKING:
@@ -20,33 +19,6 @@ if TYPE_CHECKING:
 
 def converted(log: Path, *words: str) -> Result:
     return CliRunner().invoke(cli, ["schedule", str(log), *words], standalone_mode=False)
-
-
-ODD = 1000 if DEEP else 100
-
-
-def test_odd_logs_give_the_rates_that_they_say(tmp_path: Path) -> None:
-    for number in range(ODD):
-        odd = odd_logs.draw(number, faulty=False)
-        log = tmp_path / odd.name
-        log.write_bytes(odd.content)
-        done = converted(log, *odd.words)
-        assert done.exception is None, (number, done.exception, odd.content)
-        assert done.stdout == odd.table(), (number, odd.content)
-
-
-def test_a_fault_in_an_odd_log_is_refused_with_its_line(tmp_path: Path) -> None:
-    for number in range(ODD):
-        odd = odd_logs.draw(number, faulty=True)
-        log = tmp_path / odd.name
-        log.write_bytes(odd.content)
-        done = converted(log, *odd.words)
-        assert isinstance(done.exception, rl.BadInput), (number, done, odd.content)
-        said = str(done.exception)
-        assert done.stdout == ""
-        assert "expected: " in said
-        assert "help: " in said
-        assert any(f"{odd.name}:{line}:" in said for line in odd.lines), (number, odd, said)
 
 
 PING = """PING example (192.0.2.1) 56(84) bytes of data.

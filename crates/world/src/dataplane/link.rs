@@ -22,6 +22,7 @@ use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, NodeId};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
+use steps::Steps;
 
 mod apart;
 mod in_flight;
@@ -29,6 +30,7 @@ mod medium;
 mod recorded;
 mod setup;
 mod slow_path;
+mod steps;
 
 /// Where a link ends.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -197,7 +199,7 @@ pub struct Link {
     /// Schedule of its transmissions; `None`: its rate.
     recorded: Option<Box<FileTransmitter>>,
     /// Rates and delays that it has one after the other.
-    steps: Option<Box<recorded::Steps>>,
+    steps: Option<Box<Steps>>,
     /// Arrival of a packet that would overtake others.
     order: Order,
 }

@@ -4,7 +4,7 @@
 use super::{Link, Links, Start, flag};
 use crate::context::Context;
 use crate::event::Event;
-use roamlab_engine::{Bytes, Duration, Rate, Time};
+use roamlab_engine::{Bytes, Duration};
 use roamlab_packet::PacketId;
 use roamlab_radio::{Delays, FileTransmitter, Order, Player, Rates};
 use roamlab_record::ids::LinkId;
@@ -12,16 +12,6 @@ use roamlab_record::ids::LinkId;
 /// A packet that a recorded link needs so long for meets an outage. It is half of the shortest stall that
 /// `roamlab why` reports: a recording that makes one leaves a row.
 const OUTAGE: Duration = Duration::from_millis(100);
-
-/// The rates and delays that a link has one after the other. One event is pending for the next of them, so a file of a
-/// million rows takes no more of the scheduler than one of two.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Steps {
-    rates: Option<Player<Rates>>,
-    delays: Option<Player<Delays>>,
-    /// The insertion number of all these events: at one instant they come before packets.
-    insertion: u64,
-}
 
 impl Links {
     /// Makes a link send as a file specifies. It takes the way of links whose rate is no whole number of nanoseconds a
@@ -58,20 +48,11 @@ impl Links {
     pub fn step(&mut self, id: LinkId, cx: &mut Context) {
         let (link, hot) = (&mut self.cold[id.0 as usize], &mut self.hot[id.0 as usize]);
         let Some(steps) = &mut link.steps else { return };
-        let mut next = u64::MAX;
-        if let Some(rates) = &mut steps.rates {
-            rates.seek(cx.now.as_nanos());
-            // ASSUMPTION: to a queue discipline, a link that sends nothing has a rate of 1 bit/s.
-            link.rate = Rate::from_bps(rates.value().max(1));
-            next = rates.next().unwrap_or(next);
-        }
-        if let Some(delays) = &mut steps.delays {
-            delays.seek(cx.now.as_nanos());
-            hot.delay = Duration::from_nanos(delays.value());
-            next = next.min(delays.next().unwrap_or(next));
-        }
-        if next < u64::MAX {
-            cx.scheduler.push_once(Time::from_nanos(next), steps.insertion, Event::LinkStep { link: id });
+        let (rate, delay, next) = steps.at(cx.now);
+        link.rate = rate.unwrap_or(link.rate);
+        hot.delay = delay.unwrap_or(hot.delay);
+        if let Some(next) = next {
+            cx.scheduler.push_once(next, steps.insertion, Event::LinkStep { link: id });
         }
     }
 }

@@ -1,4 +1,4 @@
-"""Logs of rates in the forms that programs write, and the table of times and rates that they have."""
+"""Logs in the forms that programs write: their rates are read, or they are refused with the line of a fault."""
 
 from __future__ import annotations
 
@@ -6,6 +6,16 @@ import json
 import random
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+import roamlab as rl
+from conftest import DEEP
+from roamlab.cli import cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TIMES = ("s", "ms", "us", "ns", "iso", "zone", "bare", "comma")
 """Forms of a time: numbers in a unit, or dates of ISO 8601 in UTC, with a zone, without one, with a decimal comma."""
@@ -132,3 +142,30 @@ def _commas(record: list[str], *, comma: bool) -> list[str]:
 def _row(fields: list[str], separator: str) -> str:
     """A row of a table; a field in which the separator is has quotes."""
     return separator.join(f'"{field}"' if separator in field else field for field in fields)
+
+
+ODD = 1000 if DEEP else 100
+
+
+def test_odd_logs_give_the_rates_that_they_say(tmp_path: Path) -> None:
+    for number in range(ODD):
+        odd = draw(number, faulty=False)
+        log = tmp_path / odd.name
+        log.write_bytes(odd.content)
+        done = CliRunner().invoke(cli, ["schedule", str(log), *odd.words], standalone_mode=False)
+        assert done.exception is None, (number, done.exception, odd.content)
+        assert done.stdout == odd.table(), (number, odd.content)
+
+
+def test_a_fault_in_an_odd_log_is_refused_with_its_line(tmp_path: Path) -> None:
+    for number in range(ODD):
+        odd = draw(number, faulty=True)
+        log = tmp_path / odd.name
+        log.write_bytes(odd.content)
+        done = CliRunner().invoke(cli, ["schedule", str(log), *odd.words], standalone_mode=False)
+        assert isinstance(done.exception, rl.BadInput), (number, done, odd.content)
+        said = str(done.exception)
+        assert done.stdout == ""
+        assert "expected: " in said
+        assert "help: " in said
+        assert any(f"{odd.name}:{line}:" in said for line in odd.lines), (number, odd, said)
