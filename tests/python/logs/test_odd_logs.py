@@ -111,8 +111,9 @@ def draw(number: int, *, faulty: bool) -> Log:
         content = content.replace(b"broken", b"\xff")
     mark = b"\xef\xbb\xbf" if dice.random() < 0.3 else b""
     lines = [len(before) + place + 2 for place in faults]
-    # An open quote is noticed where the file ends.
-    lines += [len(before) + len(text) + more for more in (0, 1)] if fault == "quote" else []
+    # An open quote is noticed at the next quote or at the end of the file.
+    if fault == "quote":
+        lines = [*range(lines[0], len(before) + len(text) + 2)]
     return Log("log.csv", mark + content, words, rows, tuple(lines))
 
 
