@@ -293,7 +293,7 @@ def test_a_recorded_link_and_a_scheduled_gap_are_causes(drive: Results) -> None:
 
 
 def test_a_table_of_rates_without_rate_is_a_cause(tmp_path: Path) -> None:
-    """12 Mbit/s, and nothing from 4 to 6 s. In a period of 10 s, 8 s carry: the last row lasts as long as that before."""
+    """12 Mbit/s, and nothing from 4 to 6 s: 8 of 10 s carry, as the last row lasts as long as that before it."""
     (tmp_path / "rate.csv").write_text("time_s,rate_mbit_s\n0,12\n4,0\n6,12\n8,12\n", encoding="ascii")
     link = 'between = ["r", "b"]\nrate = "10 Mbit/s"'
     text = _WIRED.replace(link, 'between = ["r", "b"]\nrate = { table = "rate.csv" }')
