@@ -64,6 +64,11 @@ impl<T: Recording> InputFile<T> {
 }
 
 impl<T> InputFile<T> {
+    /// The same file, to be read as a recording of another kind.
+    pub fn retyped<U>(self) -> InputFile<U> {
+        InputFile { path: self.path, digest: self.digest, content: None }
+    }
+
     /// Its content; `None` before it is read.
     pub fn content(&self) -> Option<&Arc<T>> {
         self.content.as_ref()

@@ -12,8 +12,10 @@ mod medium;
 pub mod plan;
 mod recorded;
 pub mod scheduler;
+mod series;
 pub mod signal;
 mod spec;
+mod stepped;
 mod visit;
 #[cfg(test)]
 mod walks;
@@ -23,7 +25,7 @@ pub use handover::{
     BadVisit, Duplicates, HardHandover, InFlightAtBreak, Motion, RADIOS, RadioSpec, SoftHandover,
     UplinkChoice,
 };
-pub use loss::{CorrelatedLoss, GilbertElliott, LOSS_MODELS, LossProcess, LossSpec};
+pub use loss::{CorrelatedLoss, GilbertElliott, LOSS_MODELS, LossProcess, LossSpec, RecordedLoss};
 pub use measurement::{Condition, Event, Finding, Meter, Reference, Test};
 pub use medium::{
     AnyMedium, Dedicated, Frame, MEDIA, Medium, MediumSpec, Reached, Role, Transmission, TxOutcome,
@@ -31,8 +33,10 @@ pub use medium::{
 pub use plan::{Cells, Itinerary, PLANS, PlanSpec};
 pub use recorded::{Opportunities, RecordedTransmitter};
 pub use scheduler::{BearerShare, CellScheduler, SCHEDULERS, SchedulerSpec};
+pub use series::{AtEnd, Delays, Losses, Order, Player, Quantity, Rates, Series};
 pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter, distance};
 pub use spec::{MeasurementSpec, SignalSpec};
+pub use stepped::{FileTransmitter, SteppedTransmitter};
 pub use visit::Visit;
 pub use wifi::{
     Management, ManagementSizes, Offer, Reception, Scan, Station, StationAction, StationEvent, Wifi,

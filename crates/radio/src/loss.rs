@@ -1,4 +1,4 @@
-//! Random loss on a link: independent, or in bursts (Gilbert–Elliott). See docs/models/random-loss.md.
+//! Random loss on a link: independent, in bursts (Gilbert–Elliott), or from a file. See docs/models/random-loss.md.
 //!
 //! E. N. Gilbert, "Capacity of a burst-noise channel", Bell System Technical Journal 39(5), 1960, and E. O. Elliott,
 //! "Estimates of error rates for codes on burst-noise channels", Bell System Technical Journal 42(5), 1963: a Markov
@@ -6,8 +6,9 @@
 //! G. Hasslinger and O. Hohlfeld, "The Gilbert-Elliott model for packet loss in real time services on the Internet",
 //! MMB 2008.
 
-use roamlab_engine::Rng;
+use crate::series::{AtEnd, CERTAIN, Losses, Player, Series};
 use roamlab_engine::tagged::{self, Family};
+use roamlab_engine::{Duration, InputFile, Rng, Time};
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -19,22 +20,27 @@ use std::fmt;
 pub enum LossSpec {
     /// Each packet is lost with this probability, independently of all others; 0 to below 1.
     Independent(#[schemars(range(min = 0))] f64),
-    /// Losses depend on each other.
+    /// Losses depend on each other, or on the time.
     Correlated(Box<CorrelatedLoss>),
 }
 
-/// A loss model with a memory; `kind` names it, the other fields are its parameters.
+/// A loss model with parameters; `kind` names it, the other fields are its parameters.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(tag = "kind")]
 pub enum CorrelatedLoss {
     /// Two states with a probability of loss each; one step for each packet.
     #[serde(rename = "gilbert-elliott")]
     GilbertElliott(GilbertElliott),
+    /// Probabilities over time, or the packets that are lost, from a file.
+    #[serde(rename = "recorded")]
+    Recorded(RecordedLoss),
 }
 
 /// Names and one-line summaries of all loss models with a `kind`.
-pub const LOSS_MODELS: &[(&str, &str)] =
-    &[("gilbert-elliott", "Losses in bursts: a good and a bad state, one step for each packet")];
+pub const LOSS_MODELS: &[(&str, &str)] = &[
+    ("gilbert-elliott", "Losses in bursts: a good and a bad state, one step for each packet"),
+    ("recorded", "Losses from a file: a table of probabilities, or 0 or 1 for each packet"),
+];
 
 /// The Gilbert–Elliott model.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -54,6 +60,41 @@ pub struct GilbertElliott {
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub loss_in_good: f64,
+}
+
+/// Losses from a file.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedLoss {
+    /// The file: a table with the columns `time_s` and `loss`, a probability; or 0 or 1 (lost) on each line, a line for each
+    /// packet. Its path is relative to the scenario's file, or to the folder that the variable `ROAMLAB_DATA` names.
+    pub trace: InputFile<Series<Losses>>,
+    /// At its end it begins again, or the last value holds.
+    #[serde(default)]
+    pub at_end: AtEnd,
+}
+
+impl RecordedLoss {
+    /// Before its file is read there is nothing to check.
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        let Some(series) = self.trace.content() else { return Ok(()) };
+        if let Some(place) = series.undecided() {
+            let number = place + 1;
+            return Err((
+                "trace",
+                format!(
+                    "packet {number} of this file is neither lost (1) nor not (0); write 0 or 1 on each line, or a table with \
+                     the columns time_s,loss"
+                ),
+            ));
+        }
+        let held = self.at_end == AtEnd::Hold || series.count() == 1;
+        if series.loses_all() || held && series.ends_lost() {
+            let message = "every packet behind its end is lost; write a last row with a loss below 1, or `at_end = \"repeat\"`";
+            return Err(("trace", message.into()));
+        }
+        Ok(())
+    }
 }
 
 fn one() -> f64 {
@@ -87,10 +128,32 @@ impl LossSpec {
                     Err(("", format!("{loss} is no probability from 0 to below 1; {meant}{all}")))
                 }
             },
-            LossSpec::Correlated(model) => {
-                let CorrelatedLoss::GilbertElliott(chain) = &**model;
-                chain.check()
-            }
+            LossSpec::Correlated(model) => match &**model {
+                CorrelatedLoss::GilbertElliott(chain) => chain.check(),
+                CorrelatedLoss::Recorded(recorded) => recorded.check(),
+            },
+        }
+    }
+
+    /// The losses from a file, if they are.
+    pub fn recorded(&self) -> Option<&RecordedLoss> {
+        match self {
+            LossSpec::Correlated(model) => match &**model {
+                CorrelatedLoss::Recorded(recorded) => Some(recorded),
+                CorrelatedLoss::GilbertElliott(_) => None,
+            },
+            LossSpec::Independent(_) => None,
+        }
+    }
+
+    /// The file that it names, if it does.
+    pub fn file(&mut self) -> Option<&mut InputFile<Series<Losses>>> {
+        match self {
+            LossSpec::Correlated(model) => match &mut **model {
+                CorrelatedLoss::Recorded(recorded) => Some(&mut recorded.trace),
+                CorrelatedLoss::GilbertElliott(_) => None,
+            },
+            LossSpec::Independent(_) => None,
         }
     }
 
@@ -129,10 +192,13 @@ fn below_one(probability: f64) -> bool {
 impl Family for CorrelatedLoss {
     const WHAT: &'static str = "random loss";
     const EXAMPLE: &'static str = "{ kind = \"gilbert-elliott\", good_to_bad = 0.003, bad_to_good = 0.3 }";
-    const NAMES: &'static [&'static str] = &["gilbert-elliott"];
+    const NAMES: &'static [&'static str] = &["gilbert-elliott", "recorded"];
 
-    fn read<'de, D: Deserializer<'de>>(_kind: &str, fields: D) -> Result<Self, D::Error> {
-        GilbertElliott::deserialize(fields).map(CorrelatedLoss::GilbertElliott)
+    fn read<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<Self, D::Error> {
+        match kind {
+            "recorded" => RecordedLoss::deserialize(fields).map(CorrelatedLoss::Recorded),
+            _ => GilbertElliott::deserialize(fields).map(CorrelatedLoss::GilbertElliott),
+        }
     }
 }
 
@@ -171,37 +237,70 @@ impl<'de> Deserialize<'de> for LossSpec {
 /// Decides packet by packet whether a link loses it.
 #[derive(Clone, Debug)]
 pub struct LossProcess {
-    spec: LossSpec,
+    law: Law,
     rng: Rng,
-    /// The last packet met the bad state; `None` before the first packet.
-    is_bad: Option<bool>,
+}
+
+#[derive(Clone, Debug)]
+enum Law {
+    Independent(f64),
+    /// With the state that the last packet met, true if bad; `None` before the first packet.
+    Chain(GilbertElliott, Option<bool>),
+    /// A table of probabilities over time.
+    Table(Player<Losses>),
+    /// A value for each packet, and the packets so far: the time of this player.
+    Packets(Player<Losses>, u64),
 }
 
 impl LossProcess {
-    /// A process before its first packet. `rng` is the stream of this direction of this link.
-    pub fn new(spec: LossSpec, rng: Rng) -> LossProcess {
-        LossProcess { spec, rng, is_bad: None }
+    /// A process before its first packet. `rng` is the stream of this direction of this link. A file must have been read.
+    pub fn new(spec: &LossSpec, rng: Rng) -> LossProcess {
+        let law = match spec {
+            LossSpec::Independent(loss) => Law::Independent(*loss),
+            LossSpec::Correlated(model) => match &**model {
+                CorrelatedLoss::GilbertElliott(chain) => Law::Chain(chain.clone(), None),
+                CorrelatedLoss::Recorded(recorded) => Law::of(recorded),
+            },
+        };
+        LossProcess { law, rng }
     }
 
-    /// True if the next packet is lost. It draws as many numbers whatever the outcome, so that runs that
+    /// True if the packet is lost that arrives at this time. It draws as many numbers whatever the outcome, so that runs that
     /// differ only in a probability lose the same packets as far as they can.
-    pub fn loses(&mut self) -> bool {
-        match &self.spec {
-            LossSpec::Independent(loss) => self.rng.uniform() < *loss,
-            LossSpec::Correlated(model) => {
-                let CorrelatedLoss::GilbertElliott(chain) = &**model;
+    pub fn loses(&mut self, now: Time) -> bool {
+        match &mut self.law {
+            Law::Independent(loss) => self.rng.uniform() < *loss,
+            Law::Chain(chain, state) => {
                 // The first packet meets a state of the stationary distribution: the mean loss holds from the start.
-                let enters_bad = match self.is_bad {
+                let enters_bad = match *state {
                     None => chain.share_bad(),
                     Some(false) => chain.good_to_bad,
                     Some(true) => 1.0 - chain.bad_to_good,
                 };
                 let is_bad = self.rng.uniform() < enters_bad;
-                self.is_bad = Some(is_bad);
+                *state = Some(is_bad);
                 let loss = if is_bad { chain.loss_in_bad } else { chain.loss_in_good };
                 self.rng.uniform() < loss
             }
+            Law::Table(player) => {
+                player.seek(now.as_nanos());
+                self.rng.uniform() < player.value() as f64 / CERTAIN as f64
+            }
+            Law::Packets(player, packets) => {
+                player.seek(*packets);
+                *packets += 1;
+                player.value() == CERTAIN
+            }
         }
+    }
+}
+
+impl Law {
+    fn of(recorded: &RecordedLoss) -> Law {
+        let Some(series) = recorded.trace.content() else { return Law::Independent(0.0) };
+        let step = Duration::from_nanos(1);
+        let player = Player::new(series.clone(), step, recorded.at_end);
+        if series.is_lines() { Law::Packets(player, 0) } else { Law::Table(player) }
     }
 }
 
@@ -212,8 +311,8 @@ mod tests {
     const PACKETS: usize = 400_000;
 
     fn losses(spec: LossSpec) -> Vec<bool> {
-        let mut process = LossProcess::new(spec, Rng::named(11, 0, "a->b/loss"));
-        (0..PACKETS).map(|_| process.loses()).collect()
+        let mut process = LossProcess::new(&spec, Rng::named(11, 0, "a->b/loss"));
+        (0..PACKETS).map(|_| process.loses(Time::ZERO)).collect()
     }
 
     fn chain(p: f64, r: f64, bad: f64, good: f64) -> LossSpec {
@@ -300,7 +399,8 @@ mod tests {
     #[test]
     fn the_first_packet_meets_the_bad_state_as_often_as_any() {
         // The stationary share, 0.01 / 0.11; the chance to enter it is 0.01. A deviation is 0.0045.
-        let first = |seed| LossProcess::new(chain(0.01, 0.1, 1.0, 0.0), Rng::named(seed, 0, "loss")).loses();
+        let spec = chain(0.01, 0.1, 1.0, 0.0);
+        let first = |seed| LossProcess::new(&spec, Rng::named(seed, 0, "loss")).loses(Time::ZERO);
         let lost: Vec<bool> = (0..4000).map(first).collect();
         assert!((share(&lost) - 1.0 / 11.0).abs() < 0.018, "{}", share(&lost));
     }

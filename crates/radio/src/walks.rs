@@ -293,9 +293,9 @@ fn links(case: u64) -> Option<u16> {
     let mut transmitter = RecordedTransmitter::new(std::sync::Arc::new(trace));
     let mut now = Time::ZERO;
     for replication in 0..20 {
-        let mut losses = LossProcess::new(spec.clone(), Rng::named(case, replication, "losses"));
+        let mut losses = LossProcess::new(&spec, Rng::named(case, replication, "losses"));
         for _ in 0..20 {
-            digest.add(losses.loses().into());
+            digest.add(losses.loses(now).into());
             let waited = dice.chance(0.6);
             if !waited {
                 now += span(&mut dice, 3e4);

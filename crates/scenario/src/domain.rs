@@ -17,7 +17,7 @@ impl Scenario {
             name: name.clone(),
             router: cell.router.clone(),
             rate: cell.rate.mean(Way::There),
-            delay: cell.delay,
+            delay: (cell.delay.mean(Way::There) + cell.delay.mean(Way::Back)) / 2,
         });
         let hosts = self.hosts.iter().enumerate().filter(|(_, host)| domain.has_host(&host.name));
         let hosts = hosts.map(|(number, host)| HostSite {

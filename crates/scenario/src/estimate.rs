@@ -224,8 +224,8 @@ fn graph(scenario: &Scenario) -> Graph<'_> {
         let cell = &scenario.cells[name];
         let down = recorded(format!("{name}/air"), true);
         let up = recorded(format!("{}->{name}", host.name), false);
-        add(name, &host.name, cell.rate.mean(Way::There), cell.delay, down);
-        add(&host.name, name, cell.rate.mean(Way::Back), cell.delay, up);
+        add(name, &host.name, cell.rate.mean(Way::There), cell.delay.mean(Way::There), down);
+        add(&host.name, name, cell.rate.mean(Way::Back), cell.delay.mean(Way::Back), up);
     }
     graph
 }

@@ -1,9 +1,9 @@
 //! The files that a scenario names, read before it is expanded.
 
 use crate::problem::{Located, Problem, quoted_key};
-use crate::schema::{LinkRate, Scenario};
+use crate::schema::{LinkDelay, LinkRate, Scenario};
 use roamlab_engine::{InputFile, Recording, Refused};
-use roamlab_radio::PlanSpec;
+use roamlab_radio::{LossSpec, PlanSpec};
 use roamlab_traffic::AppSpec;
 
 /// Gives the text of a file by its path, or the reason why it cannot. The core reads none itself.
@@ -23,10 +23,16 @@ pub enum Trouble {
 /// Reads all files that a scenario names.
 pub fn read(scenario: &mut Scenario, files: Files<'_>) -> Result<(), Trouble> {
     for (index, link) in scenario.links.iter_mut().enumerate() {
-        read_rate(&mut link.rate, || format!("links[{index}].rate"), files)?;
+        let field = || format!("links[{index}]");
+        read_shape((&mut link.rate, &mut link.delay), field, files)?;
+        read_losses([&mut link.loss, &mut link.reverse_loss], field, files)?;
     }
     for (name, cell) in &mut scenario.cells {
-        read_rate(&mut cell.rate, || format!("cells.{}.rate", quoted_key(name)), files)?;
+        let field = || format!("cells.{}", quoted_key(name));
+        read_shape((&mut cell.rate, &mut cell.delay), field, files)?;
+        read_losses([&mut cell.loss, &mut cell.reverse_loss], field, files)?;
+        let (backhaul, field) = (&mut cell.backhaul, || format!("cells.{}.backhaul", quoted_key(name)));
+        read_losses([&mut backhaul.loss, &mut backhaul.reverse_loss], field, files)?;
     }
     for (index, host) in scenario.hosts.iter_mut().enumerate() {
         if let Some(PlanSpec::Scheduled(params)) = &mut host.plan {
@@ -41,10 +47,47 @@ pub fn read(scenario: &mut Scenario, files: Files<'_>) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn read_rate(rate: &mut LinkRate, field: impl Fn() -> String, files: Files<'_>) -> Result<(), Trouble> {
-    let LinkRate::Recorded(rate) = rate else { return Ok(()) };
-    take(&mut rate.trace, || format!("{}.trace", field()), files)?;
-    rate.reverse.as_mut().map_or(Ok(()), |file| take(file, || format!("{}.reverse", field()), files))
+/// Reads the rate and the delay of a link.
+fn read_shape(
+    (rate, delay): (&mut LinkRate, &mut LinkDelay),
+    field: impl Fn() -> String,
+    files: Files<'_>,
+) -> Result<(), Trouble> {
+    match rate {
+        LinkRate::Constant(_) => {}
+        LinkRate::Recorded(rate) => {
+            take_pair((&mut rate.trace, "trace"), &mut rate.reverse, || format!("{}.rate", field()), files)?;
+        }
+        LinkRate::Table(rate) => {
+            take_pair((&mut rate.table, "table"), &mut rate.reverse, || format!("{}.rate", field()), files)?;
+        }
+    }
+    let LinkDelay::Recorded(delay) = delay else { return Ok(()) };
+    take_pair((&mut delay.trace, "trace"), &mut delay.reverse, || format!("{}.delay", field()), files)
+}
+
+fn read_losses(
+    losses: [&mut Option<LossSpec>; 2],
+    field: impl Fn() -> String,
+    files: Files<'_>,
+) -> Result<(), Trouble> {
+    for (loss, name) in losses.into_iter().zip(["loss", "reverse_loss"]) {
+        if let Some(file) = loss.as_mut().and_then(LossSpec::file) {
+            take(file, || format!("{}.{name}.trace", field()), files)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes a file in, of the field of that name, and that of the other direction.
+fn take_pair<T: Recording>(
+    (file, name): (&mut InputFile<T>, &str),
+    reverse: &mut Option<InputFile<T>>,
+    field: impl Fn() -> String,
+    files: Files<'_>,
+) -> Result<(), Trouble> {
+    take(file, || format!("{}.{name}", field()), files)?;
+    reverse.as_mut().map_or(Ok(()), |file| take(file, || format!("{}.reverse", field()), files))
 }
 
 fn take<T: Recording>(

@@ -32,5 +32,6 @@ pub use problem::{Located, Problem};
 pub use schema::{
     BackhaulSpec, BearerSettings, BearerSpec, BearersSpec, CellSpec, ChangeSpec, DropSpec, FaultSpec,
     FlowSpec, ForeignMarks, HostSpec, LINK_UP, LinkRate, LinkSpec, NetworkSpec, Notification, PathChangeSpec,
-    Protocols, RecordSpec, RecordedRate, RunSpec, Scenario, TopologySpec, TunnelEcn, Way, schema,
+    Protocols, RecordSpec, RecordedDelay, RecordedRate, RunSpec, Scenario, TopologySpec, TunnelEcn, Way,
+    schema,
 };

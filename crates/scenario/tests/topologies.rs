@@ -12,8 +12,9 @@ fn scenario(text: &str) -> Scenario {
 /// A scenario's links, as "a-b rate delay".
 fn links(text: &str) -> Vec<String> {
     let scenario = scenario(text);
-    let link =
-        |link: &LinkSpec| format!("{} {} {}", link.between.join(" "), link.rate.mean(Way::There), link.delay);
+    let link = |link: &LinkSpec| {
+        format!("{} {} {}", link.between.join(" "), link.rate.mean(Way::There), link.delay.mean(Way::There))
+    };
     scenario.links.iter().map(link).collect()
 }
 

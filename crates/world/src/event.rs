@@ -39,6 +39,11 @@ pub enum Event {
         /// Place in the link's list of changes.
         index: u32,
     },
+    /// The rate or the delay of a link takes the next value of its file.
+    LinkStep {
+        /// Which link.
+        link: LinkId,
+    },
     /// An endpoint's deadline may have come.
     Endpoint {
         /// Which flow.

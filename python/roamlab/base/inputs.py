@@ -140,18 +140,46 @@ _OTHERS = (
 """How files of other kinds begin, and what to do."""
 
 
-def _decode(raw: bytes, path: Path, expected: str) -> str:
+def text_lines(path: Path, expected: str) -> Iterator[str]:
+    """The lines of a file in UTF-8 of any size, with their ends and without a byte order mark. Raises `BadInput`.
+
+    It is read in pieces of whole lines.
+    """
+    with open_file(path, expected) as file:
+        before, rest = 0, b""
+        while piece := file.read(_PIECE):
+            end = piece.rfind(b"\n") + 1
+            if end == 0 and len(piece) == _PIECE:
+                where, problem = f"{path}:{before + 1}", f"the line is longer than {_PIECE} bytes"
+                raise BadInput(where, problem, expected=expected, remedy="name a text file with lines")
+            whole, rest = rest + piece[:end], piece[end:] if end else rest + piece
+            text = _decode(whole, path, expected, before)
+            yield from _lines(text if before else text.removeprefix("\ufeff"))
+            before += whole.count(b"\n")
+        if rest:
+            last = _decode(rest, path, expected, before)
+            yield last if before else last.removeprefix("\ufeff")
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text that ends with a line, with their ends."""
+    lines = text.split("\n")
+    return [f"{line}\n" for line in lines[:-1]]
+
+
+_PIECE = 1_000_000
+"""Bytes that are read together, and of the longest line of a log."""
+
+
+def _decode(raw: bytes, path: Path, expected: str, before: int = 0) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
+        line = before + raw.count(b"\n", 0, error.start) + 1
         column = error.start - raw.rfind(b"\n", 0, error.start)
-        raise BadInput(
-            f"{path}:{line}:{column}",
-            f"byte 0x{raw[error.start]:02x} is not UTF-8",
-            expected=expected,
-            remedy=next((what for begin, what in _OTHERS if raw.startswith(begin)), "save the file in UTF-8"),
-        ) from None
+        remedy = next((what for begin, what in _OTHERS if raw.startswith(begin)), "save the file in UTF-8")
+        problem = f"byte 0x{raw[error.start]:02x} is not UTF-8"
+        raise BadInput(f"{path}:{line}:{column}", problem, expected=expected, remedy=remedy) from None
 
 
 @contextmanager

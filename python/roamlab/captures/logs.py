@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -13,13 +11,11 @@ from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted
 from roamlab.captures import ss
 from roamlab.captures.silences import LEAST_S, Log, Silence
+from roamlab.traces.tools import ANSWER, intervals
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_ANSWER = re.compile(
-    r"^\[(\d+\.\d+)\] \d+ bytes from (.*?):? icmp_seq=(\d+) .*?time=([\d.]+) ms", re.MULTILINE
-)
 _MOST_BYTES = 200_000_000
 """A larger log is refused before it is read."""
 _SEQUENCES = 1 << 16
@@ -35,7 +31,7 @@ def read(path: Path) -> Log | None:
         return None
     if ss.is_log(head.decode("utf-8", "replace")):
         return ss.read(path.read_text(encoding="utf-8", errors="replace"), path)
-    if head.lstrip().startswith(b"PING ") or _ANSWER.search(head.decode("utf-8", "replace")):
+    if head.lstrip().startswith(b"PING ") or ANSWER.search(head.decode("utf-8", "replace")):
         return ping(path.read_text(encoding="utf-8", errors="replace"), path)
     if b'"start"' in head and b"{" in head:
         return iperf3(path.read_text(encoding="utf-8", errors="replace"), path)
@@ -52,7 +48,7 @@ class _Answer:
 def ping(text: str, path: Path) -> Log:
     """The log of `ping -D`: lost answers, and answers that waited."""
     answers: dict[int, _Answer] = {}
-    last, lines = 0, _ANSWER.findall(text)
+    last, lines = 0, ANSWER.findall(text)
     for at, _, low, rtt in lines:
         # The number has 16 bits.
         number = last + (int(low) - last + _HALF) % _SEQUENCES - _HALF if answers else int(low)
@@ -124,9 +120,8 @@ def _held(found: list[_Answer], interval: float, start: float) -> list[Silence]:
 def iperf3(text: str, path: Path) -> Log:
     """The log of `iperf3 -J`: intervals without a byte."""
     try:
-        log = json.loads(text[text.index("{") :])
-        sums = [(interval["sum"], interval["streams"]) for interval in log["intervals"]]
-        spans = [(float(whole["start"]), float(whole["end"]), int(whole["bytes"])) for whole, _ in sums]
+        log, sums = intervals(text)
+        spans = [(float(whole["start"]), float(whole["end"]), int(whole["bytes"])) for whole in sums]
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(
             path,
@@ -143,12 +138,12 @@ def iperf3(text: str, path: Path) -> Log:
         )
     length = spans[-1][1] - spans[0][0]
     rate = sum(size for *_, size in spans) * 8 / max(length, 1e-9)
-    is_sender = bool(sums[0][0].get("sender"))
+    is_sender = bool(sums[0].get("sender"))
     told = Log(
         f"iperf3: {length:.1f} s, {rate / 1e6:.3g} Mbit/s, an interval of {spans[0][1] - spans[0][0]:.2f} s"
     )
     told.start_ns, told.length_s = _begin(log), length
-    again = sum(int(whole.get("retransmits", 0)) for whole, _ in sums)
+    again = sum(int(whole.get("retransmits", 0)) for whole in sums)
     if is_sender:
         told.facts.append(f"{counted(again, 'packet', 'packets')} sent again")
         told.facts.append(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted
 from roamlab.base.screen import shown
-from roamlab.traces import schedule
+from roamlab.traces import logs
 from roamlab.traces.text import LATEST_S
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 NEAR_S = 0.5
 """A move may be so long before the begin of what it explains: packets are on the way, and clocks differ."""
-_TIMES = {"time": 1} | {f"time_{unit}": parts for unit, parts in schedule.UNITS.items()}
-_GAPS = {f"gap_{unit}": parts for unit, parts in schedule.UNITS.items()}
+_TIMES = {"time": 1} | {f"time_{unit}": parts for unit, parts in logs.UNITS.items()}
+_GAPS = {f"gap_{unit}": parts for unit, parts in logs.UNITS.items()}
 _EXPECTED = (
     "columns time_s, from and to, or time_s, event and cell; time_ms, time_us, time_ns, or time with dates"
 )
@@ -165,7 +165,7 @@ def _rows(log: Path) -> list[_Row]:
     """The records of a log; of a series of serving cells those at which the cell changes."""
     rows: list[_Row] = []
     cells: dict[str, str] = {}
-    for line, record in schedule.records(log):
+    for line, record in logs.records(log):
         time = _one(log, line, record, _TIMES)
         if time is None or not ({"from", "to"} <= record.keys() or {"event", "cell"} & record.keys()):
             known = ", ".join(str(name) for name in record if name is not None) or "none"
@@ -204,7 +204,7 @@ def _one(log: Path, line: int, record: Mapping[str, Any], names: Mapping[str, in
     """The time that one of these columns has, in ns; None without one, or if it is empty."""
     for name, parts in names.items():
         if text := _text(record, name):
-            found = schedule.decimal(schedule.instant(text) or text)
+            found = logs.decimal(logs.instant(text) or text)
             if found is None or not 0 <= found / parts < LATEST_S:
                 problem = f"{name} is {text[:40]!r}"
                 expected = f"a number of at most {LATEST_S} s, or a date and time in ISO 8601"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted
 from roamlab.captures.silences import LEAST_S, Log, Silence
-from roamlab.traces.schedule import instant
+from roamlab.traces.logs import instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

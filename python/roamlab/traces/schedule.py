@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from roamlab.base.errors import BadInput
-from roamlab.base.inputs import read_text
 from roamlab.base.quantities import seconds
+from roamlab.traces.logs import QUOTED, UNITS, bad, decimal, instant, missing, records, text_of
 from roamlab.traces.text import LATEST_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
-
-UNITS = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
-_QUOTED = 40
-"""Characters of a value that are quoted in an error."""
-
-_LONGEST_NUMBER, _MOST_DIGITS = 100, 30
-"""Characters of a number, and digits before its point: a time of the log in ns since 1970 has 19."""
-
-_LINES = (".jsonl", ".ndjson", ".json")
 
 
 @dataclass(frozen=True)
@@ -43,6 +33,10 @@ class Fields:
     gap_unit: str
     dated: bool = False
     """Times are ISO 8601: date and time of day."""
+    cell: str | None = None
+    """The serving cell of a sample, in place of the two cells of a handover."""
+    level: str | None = None
+    """The level of the cell of a sample, in dB: the strongest serves."""
 
     @staticmethod
     def of(named: Mapping[str, str]) -> Fields:
@@ -53,6 +47,8 @@ class Fields:
             "host",
             "from",
             "to",
+            "cell",
+            "level_db",
         }
         for ours in named:
             if ours not in known:
@@ -71,6 +67,13 @@ class Fields:
                 expected="one field for the time and at most one for the gap",
                 remedy="leave one out",
             )
+        if "level_db" in named and "cell" not in named:
+            raise BadInput(
+                f"--column level_db={named['level_db']}",
+                "a level is that of a cell",
+                expected="the field of the cell too",
+                remedy="write --column cell=pci, for a field `pci`",
+            )
         (time,) = times
         gap = gaps[0] if gaps else None
         return Fields(
@@ -82,84 +85,53 @@ class Fields:
             named[gap] if gap else None,
             gap.partition("_")[2] if gap else "s",
             dated=time == "time",
+            cell=named.get("cell"),
+            level=named.get("level_db"),
         )
 
 
-_WRITTEN = {
-    "--where": "a field of the log and the value that it has there, --where type=handover",
-    "--column": "our name of a column and that of the log, --column time_ms=timestamp",
-}
+@dataclass(frozen=True)
+class Serving:
+    """How samples of cells become handovers."""
+
+    host: str = ""
+    """The host of a log that names none."""
+    hysteresis_db: float = 0.0
+    """How much stronger than the serving cell another one is at a handover, of a log of levels."""
 
 
-def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
-    """`NAME=VALUE` of `--where` or `--column`, each. Raises `BadInput`."""
-    for each in given:
-        if "=" not in each:
-            raise BadInput(
-                f"{option} {each}",
-                "there is no `=`",
-                expected="NAME=VALUE",
-                remedy=f"write in one argument {_WRITTEN[option]}, for example",
-            )
-    return {name: value for name, _, value in (each.partition("=") for each in given)}
-
-
-def instant(text: str) -> str | None:
-    """The seconds since 1970 of a date and time in ISO 8601, as text; None if it is none. Without a zone it is UTC."""
-    parts = _DATED.fullmatch(text)
-    if parts is None:
-        return None
-    try:
-        time = datetime.fromisoformat(parts[1] + (parts[3] or "Z"))
-    except ValueError:
-        return None
-    whole = (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
-    return str(Decimal(whole) + Decimal(f"0.{(parts[2] or '0')}"))
-
-
-_DATED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,12}))?(Z|[+-]\d\d(?::?\d\d)?)?")
-
-
-def number(option: str, given: str) -> Decimal:
-    """A number of an option, or the seconds of a date and time. Raises `BadInput`."""
-    given = instant(given) or given
-    found = decimal(given)
-    if found is None:
-        raise BadInput(
-            f"{option} {given[:_QUOTED]}",
-            "this is no number, or one that no time in ns can be",
-            expected="a number",
-            remedy=f"{option} 1700000000",
-        )
-    return found
-
-
-def decimal(text: str) -> Decimal | None:
-    """A number whose every unit of time fits what a schedule may hold, with some room; None for any other text."""
-    if len(text) > _LONGEST_NUMBER:
-        return None
-    try:
-        found = Decimal(text)
-    except InvalidOperation:
-        return None
-    return found if found.is_finite() and abs(found) < 10**_MOST_DIGITS else None
-
-
-def convert(log: Path, fields: Fields, only: Mapping[str, str], begin: Decimal) -> tuple[str, int]:
+def convert(
+    log: Path, fields: Fields, only: Mapping[str, str], begin: Decimal, serving: Serving | None = None
+) -> tuple[str, int]:
     """The schedule as text, and how many handovers it has.
 
     `only`: fields and the values that a record must have to count. `begin`: the log's time in its unit at which a run
-    begins. The log is CSV with a line of names, or has a JSON object on each line. `BadInput` has file and line.
+    begins. The log is CSV with a line of names, or has a JSON object on each line. It has a record for each handover.
+    If `fields` names a cell, it has samples of serving cells or of levels, and handovers follow by `serving`.
+    `BadInput` has file and line.
     """
-    rows = []
-    for line, record in records(log):
-        if all(_text(record.get(field)) == value for field, value in only.items()):
-            rows.append((*_row(log, line, record, fields, begin), line))
+    counted = (
+        (line, record)
+        for line, record in records(log)
+        if all(text_of(record.get(field)) == value for field, value in only.items())
+    )
+    if fields.cell is not None:
+        samples = [
+            _sample(log, line, record, fields, begin, serving or Serving()) for line, record in counted
+        ]
+        hysteresis = (serving or Serving()).hysteresis_db if fields.level else None
+        rows = list(_handovers(log, samples, hysteresis))
+    else:
+        rows = [(*_row(log, line, record, fields, begin), line) for line, record in counted]
     if not rows:
         raise BadInput(
             log,
-            "no record is a handover" if only else "there are no records",
-            expected="a record for each handover",
+            "the cell never changes"
+            if fields.cell
+            else "no record is a handover"
+            if only
+            else "there are no records",
+            expected="samples of more than one cell" if fields.cell else "a record for each handover",
             remedy="look at what --where asks for" if only else "name a log with handovers",
         )
     rows.sort(key=lambda row: (row[0], row[-1]))
@@ -171,35 +143,6 @@ def convert(log: Path, fields: Fields, only: Mapping[str, str], begin: Decimal) 
     return written.getvalue(), len(rows)
 
 
-def records(log: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each record with its line."""
-    text = read_text(log, "a log of handovers: a text file in UTF-8").removeprefix("\ufeff")
-    if log.suffix.lower() not in _LINES:
-        before = re.match(r"(?:[ \t]*(?:#[^\n]*)?\n)*", text)
-        skipped = before.end() if before else 0
-        reader = csv.DictReader(io.StringIO(text[skipped:]), strict=True)
-        try:
-            for record in reader:
-                yield text.count("\n", 0, skipped) + reader.line_num, record
-        except csv.Error as error:
-            raise _bad(
-                log, reader.line_num, f"this is no CSV: {error}", "a row of a table", "mend it"
-            ) from None
-        return
-    for line, content in enumerate(text.splitlines(), start=1):
-        if not content.strip():
-            continue
-        try:
-            found: Any = json.loads(content, parse_float=str, parse_int=str)
-        except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
-            raise _bad(
-                log, line, "this is no JSON object", 'a record, {"time": 1.5, …}', "name a file of that kind"
-            )
-        yield line, found
-
-
 def _row(
     log: Path, line: int, record: Mapping[str, Any], fields: Fields, begin: Decimal
 ) -> tuple[int, str, str, str, int | None]:
@@ -208,7 +151,7 @@ def _row(
         if field not in record:
             _refuse_other(log, line, record)
             if all(str(name).strip().isdigit() for name in record if name is not None):
-                raise _bad(
+                raise bad(
                     log,
                     line - 1,
                     "the first line has numbers, and no names of columns",
@@ -216,31 +159,104 @@ def _row(
                     "write names of columns as the first line; a recorded rate (Mahimahi) is no log of handovers: "
                     f'name it in a cell, rate = {{ trace = "{log.name}" }}',
                 )
-            known = ", ".join(str(name) for name in record if name is not None) or "none"
-            raise _bad(
-                log, line, f"the record has no field {field!r}", f"one of: {known}", "name it with --column"
-            )
-    host, old, new = (_text(record[field]) for field in (fields.host, fields.old, fields.new))
-    when = _text(record[fields.time])
+            raise missing(log, line, field, record)
+    host, old, new = (text_of(record[field]) for field in (fields.host, fields.old, fields.new))
+    time = _time(log, line, text_of(record[fields.time]), fields, begin)
+    if not host or old == new:
+        wrong = f"from {old!r} to {new!r}" if host else "no host"
+        raise bad(log, line, wrong, "a host, and two cells that differ", "choose records with --where")
+    _check_names(log, line, (host, old, new))
+    given = text_of(record.get(fields.gap)) if fields.gap else ""
+    gap = _nanoseconds(log, line, str(fields.gap), given, fields.gap_unit, Decimal(0)) if given else None
+    return time, host, old, new, gap
+
+
+def _check_names(log: Path, line: int, names: tuple[str, ...]) -> None:
+    for name in names:
+        if any(letter in ',"' for letter in name) or not name.isprintable():
+            expected = "one without commas, quotes, line breaks and characters that cannot be printed"
+            raise bad(log, line, f"the name {name[:QUOTED]!r}", expected, "rename it")
+
+
+def _time(log: Path, line: int, when: str, fields: Fields, begin: Decimal) -> int:
+    """The time of a record in ns from the begin."""
     dated = instant(when)
     if (dated is not None) != fields.dated:
         expected = "a date and time in ISO 8601" if fields.dated else "a number"
         remedy = "write 2026-05-01T12:00:00.5Z" if fields.dated else f"write --column time={fields.time}"
-        raise _bad(log, line, f"{fields.time} is {when!r}", expected, remedy)
+        raise bad(log, line, f"{fields.time} is {when!r}", expected, remedy)
     if dated is not None and begin == 0:
         problem = f"{fields.time} is {when!r}, and a run begins at 0"
-        raise _bad(log, line, problem, "the time at which a run begins", f"write --begin {when}")
-    time = _nanoseconds(log, line, fields.time, dated or when, fields.unit, begin)
-    if not host or old == new:
-        wrong = f"from {old!r} to {new!r}" if host else "no host"
-        raise _bad(log, line, wrong, "a host, and two cells that differ", "choose records with --where")
-    for name in (host, old, new):
-        if any(letter in ',"' for letter in name) or not name.isprintable():
-            expected = "one without commas, quotes, line breaks and characters that cannot be printed"
-            raise _bad(log, line, f"the name {name[:_QUOTED]!r}", expected, "rename it")
-    given = _text(record.get(fields.gap)) if fields.gap else ""
-    gap = _nanoseconds(log, line, str(fields.gap), given, fields.gap_unit, Decimal(0)) if given else None
-    return time, host, old, new, gap
+        raise bad(log, line, problem, "the time at which a run begins", f"write --begin {when}")
+    return _nanoseconds(log, line, fields.time, dated or when, fields.unit, begin)
+
+
+@dataclass(frozen=True)
+class _Sample:
+    time: int
+    host: str
+    cell: str
+    level: float
+    line: int
+
+
+def _sample(
+    log: Path, line: int, record: Mapping[str, Any], fields: Fields, begin: Decimal, serving: Serving
+) -> _Sample:
+    """A sample of a cell. Without a cell the host is in none."""
+    wanted = [fields.time, str(fields.cell)]
+    wanted += [fields.level] if fields.level else []
+    wanted += [] if serving.host else [fields.host]
+    for field in wanted:
+        if field not in record:
+            if field == fields.host:
+                names = ", ".join(str(name) for name in record if name is not None)
+                raise bad(log, line, "the log names no host", f"one of: {names}", "write --host phone")
+            raise missing(log, line, field, record)
+    host, cell = serving.host or text_of(record[fields.host]), text_of(record[str(fields.cell)])
+    _check_names(log, line, (host, cell))
+    if not host:
+        raise bad(log, line, "no host", "the name of a host", "write --host phone")
+    level = 0.0
+    if fields.level:
+        found = decimal(text_of(record[fields.level]))
+        if found is None:
+            problem = f"{fields.level} is {text_of(record[fields.level])[:QUOTED]!r}"
+            raise bad(
+                log, line, problem, "a number of dB or dBm", "correct it, or choose records with --where"
+            )
+        level = float(found)
+    return _Sample(_time(log, line, text_of(record[fields.time]), fields, begin), host, cell, level, line)
+
+
+def _handovers(
+    log: Path, samples: list[_Sample], hysteresis_db: float | None
+) -> Iterator[tuple[int, str, str, str, int | None, int]]:
+    """A row for each change of the cell of a host. `hysteresis_db` is None of samples of one cell at each time.
+
+    Of several cells at one time the serving one stays, until another is stronger by more than the hysteresis, or until
+    it is not among them.
+    """
+    samples.sort(key=lambda sample: (sample.host, sample.time, sample.line))
+    for host, own in groupby(samples, key=lambda sample: sample.host):
+        serving: str | None = None
+        for time, several in groupby(own, key=lambda sample: sample.time):
+            levels: dict[str, float] = {}
+            line = 0
+            for sample in several:
+                line = sample.line
+                if levels.setdefault(sample.cell, sample.level) != sample.level:
+                    expected = "one level of each cell at each time"
+                    raise bad(log, line, f"the cell {sample.cell!r} has two levels", expected, "remove one")
+                if hysteresis_db is None and len(levels) > 1:
+                    expected, remedy = "one cell at each time, or levels", "write --column level_db=rsrp"
+                    raise bad(log, line, "there are two cells at one time", expected, remedy)
+            best = max(levels, key=lambda cell: levels[cell])
+            if serving in levels and levels[best] <= levels[serving] + (hysteresis_db or 0.0):
+                best = serving
+            if serving is not None and best != serving:
+                yield time, host, serving, best, None, line
+            serving = best
 
 
 _PING = re.compile(r"^(\[\d+\.\d+\] )?(PING |\d+ bytes from )")
@@ -259,28 +275,19 @@ def _refuse_other(log: Path, line: int, record: Mapping[str, Any]) -> None:
             remedy="name the log; a scenario names the schedule that this command prints, as `plan.file`",
         )
     if _PING.match(first):
-        raise _bad(
+        raise bad(
             log,
             line - 1,
             "this is the output of ping, which has no handovers",
             "a log of handovers: time, host, and the cells that it leaves and enters",
-            "write a row for each gap in the replies by hand: time_s,host,from,to,gap_s and 1.5,phone,a,b,0.4",
+            "write --as delay for its delays; for handovers write a row for each gap in the replies by hand: "
+            "time_s,host,from,to,gap_s and 1.5,phone,a,b,0.4",
         )
-    for separator, called in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
-        if separator in first and first.count(separator) >= first.count(","):
-            raise _bad(
-                log,
-                line - 1,
-                f"the columns are separated by {called}",
-                "commas, and numbers with a decimal point",
-                f"replace each {separator!r} by a comma, and put quotes around values with a comma; dates are "
-                "written 2025-05-03T10:00:00.5Z",
-            )
     cells = [name for name in names if _CELLS.search(name)]
     if len(cells) > 1:
         time = next((name for name in names if "time" in name.lower()), names[0])
         host = next((name for name in names if name not in (time, *cells)), "NAME")
-        raise _bad(
+        raise bad(
             log,
             line - 1,
             "its columns have other names",
@@ -288,36 +295,30 @@ def _refuse_other(log: Path, line: int, record: Mapping[str, Any]) -> None:
             f"name them: --column time_s={time} --column host={host} --column from={cells[0]} --column to={cells[1]}",
         )
     if cells and not {"from", "to"} & {*names}:
-        raise _bad(
+        time = next((name for name in names if "time" in name.lower()), names[0])
+        raise bad(
             log,
             line - 1,
             "this is a series of serving cells, one for each sample",
-            "a record for each handover, with the cell before and the one behind it",
-            "write a row where the cell changes: time_s,host,from,to and 1.5,phone,301,57",
+            "a record for each handover, or the name of the column of the cell",
+            f'name it: --column time="{time}" --column cell="{cells[0]}" --host phone, with time_s, time_ms, … for '
+            "numbers; a handover is where the cell changes",
         )
 
 
 def _nanoseconds(log: Path, line: int, field: str, value: Any, unit: str, begin: Decimal) -> int:
-    found = decimal(_text(value))
+    found = decimal(text_of(value))
     time = None if found is None else (found - begin) * (10**9 // UNITS[unit])
     if time is None or not 0 <= time < LATEST_S * 10**9:
-        raise _bad(
+        raise bad(
             log,
             line,
-            f"{field} is {_text(value)[:_QUOTED]!r}",
+            f"{field} is {text_of(value)[:QUOTED]!r}",
             f"a number of {unit}, not before the begin and at most {LATEST_S} s behind it",
             "see --begin",
         )
     return int(time.to_integral_value())
 
 
-def _text(value: Any) -> str:
-    return "" if value is None else str(value).strip()
-
-
 def _seconds(nanoseconds: int) -> str:
     return seconds(nanoseconds).rstrip("0").rstrip(".")
-
-
-def _bad(log: Path, line: int, problem: str, expected: str, remedy: str) -> BadInput:
-    return BadInput(f"{log}:{line}", problem, expected=expected, remedy=remedy)

@@ -243,6 +243,25 @@ def test_a_rerun_says_what_it_gains_and_what_a_user_can_change() -> None:
     assert re.search(r"without a gap: .*no setting changes this", shown)
 
 
+_WIRED = """
+run = { duration = "9 s", profile = "linux-6" }
+[[links]]
+between = ["a", "r"]
+rate = "100 Mbit/s"
+delay = "5 ms"
+[[links]]
+between = ["r", "b"]
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = { kind = "droptail", limit = "100 pkt" }
+[[flows]]
+name = "file"
+path = ["a", "b"]
+transport = { kind = "tcp", congestion_control = "cubic" }
+app = { kind = "ftp", start = "0 s" }
+"""
+
+
 @pytest.fixture(scope="module")
 def drive(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """A file over a recorded link that sends nothing from 4 to 6 s, and a schedule with a gap of 0.4 s at 8 s."""
@@ -271,6 +290,21 @@ def test_a_recorded_link_and_a_scheduled_gap_are_causes(drive: Results) -> None:
     assert ns(8.0)[0] <= gap.stall.start_ns < ns(8.1)[0]
     assert gap.named == "handover"
     assert any(trial.what == "changes of cells without a gap" and trial.gone for trial in gap.check.trials)
+
+
+def test_a_table_of_rates_without_rate_is_a_cause(tmp_path: Path) -> None:
+    """12 Mbit/s, and nothing from 4 to 6 s: 8 of 10 s carry, as the last row lasts as long as that before it."""
+    (tmp_path / "rate.csv").write_text("time_s,rate_mbit_s\n0,12\n4,0\n6,12\n8,12\n", encoding="ascii")
+    link = 'between = ["r", "b"]\nrate = "10 Mbit/s"'
+    text = _WIRED.replace(link, 'between = ["r", "b"]\nrate = { table = "rate.csv" }')
+    (tmp_path / "table.toml").write_text(text, encoding="ascii")
+    told = explain(run(recorded(load(tmp_path / "table.toml")), 1), "file", check=True)
+    outage = next(each for each in told if not each.stall.is_slow)
+    assert ns(3.9)[0] < outage.stall.start_ns < ns(4.1)[0]
+    assert (outage.suspects[0].kind, outage.named) == ("link outage", "link outage")
+    assert outage.check is not None
+    what = [trial.what for trial in outage.check.trials]
+    assert "a constant 9600000 bit/s at r->b instead of the recording" in what
 
 
 def test_planted_causes_are_named_and_confirmed() -> None:

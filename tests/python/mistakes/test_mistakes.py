@@ -154,12 +154,12 @@ def test_a_sweep(tmp_path: Path) -> None:
         (
             "series.csv",
             "Timestamp,PCI\n2025-05-03T10:00:00.00Z,301\n",
-            ("series of serving cells", "from,to"),
+            ("series of serving cells", '--column cell="PCI" --host phone'),
         ),
         (
             "series_de.csv",
             "Day;Timestamp [dd.mm.yyyy,hh:mm:ss.ss];PCI\nSat;03.05.2025,10:00:00.00;301\n",
-            ("separated by semicolons", "2025-05-03T10:00:00.5Z"),
+            ("series of serving cells", '--column cell="PCI" --host phone'),
         ),
         (
             "ping.out",

@@ -2,7 +2,7 @@
 
 use crate::names::{check_name, messages};
 use crate::problem::{Problem, quoted_key};
-use crate::schema::{ChangeSpec, FlowSpec, Scenario};
+use crate::schema::{FlowSpec, Scenario};
 use crate::suggest::{is_close, known_value};
 use roamlab_engine::{Bytes, Duration, RandomNumbers};
 use roamlab_mobility::{is_pattern, matches};
@@ -18,6 +18,7 @@ mod path_change;
 mod profiles;
 mod queues;
 mod radio;
+mod recorded;
 mod warnings;
 mod ways;
 
@@ -55,6 +56,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
         return Err(problem.help("write \"20 B\" for IP-in-IP"));
     }
     let routers = check_links(scenario)?;
+    recorded::check(scenario)?;
     check_forced(scenario)?;
     check_cells(scenario, &routers)?;
     queues::check(scenario)?;
@@ -116,22 +118,6 @@ fn check_links(scenario: &Scenario) -> Result<BTreeSet<&str>, Problem> {
 /// Checks what is done to links by force: drops of flows that exist, changes that change something.
 fn check_forced(scenario: &Scenario) -> Result<(), Problem> {
     for (index, link) in scenario.links.iter().enumerate() {
-        let is_recorded = link.rate.recorded().is_some();
-        if is_recorded && link.reverse_rate.is_some() {
-            let problem = Problem::at(
-                format!("links[{index}].reverse_rate"),
-                "a recorded link has no constant rate in the other direction",
-            );
-            return Err(problem.help("write `rate = { trace = \"FILE\", reverse = \"FILE\" }`"));
-        }
-        let changed = |change: &ChangeSpec| change.rate.or(change.reverse_rate).filter(|_| is_recorded);
-        if let Some(number) = link.changes.iter().position(|change| changed(change).is_some()) {
-            let name = if link.changes[number].rate.is_some() { "rate" } else { "reverse_rate" };
-            let field = format!("links[{index}].changes[{number}].{name}");
-            let problem =
-                Problem::at(field, "expected no rate: a recorded link sends at the times of its trace");
-            return Err(problem.help("change `delay` or `up`, or write the link's rate as a constant"));
-        }
         for (list, drops) in [("drops", &link.drops), ("reverse_drops", &link.reverse_drops)] {
             for (number, drop) in drops.iter().enumerate() {
                 let field = |part: &str| format!("links[{index}].{list}[{number}].{part}");

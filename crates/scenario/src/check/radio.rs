@@ -66,7 +66,7 @@ fn check_cells(scenario: &Scenario, by_position: bool) -> Result<(), Problem> {
             return Err(Problem::from_text(at(&format!("medium.{field}")), &message));
         }
         let shared = cell.scheduler.is_some() || !matches!(cell.medium, MediumSpec::Dedicated(_));
-        if shared && cell.rate.recorded().is_some() {
+        if shared && cell.rate.is_recorded() {
             let message = "expected a constant rate with a scheduler or a shared medium, got a recorded link";
             return Err(
                 Problem::at(at("rate"), message).help("write a constant rate, for example \"2 Mbit/s\"")

@@ -4,9 +4,8 @@ use super::mobility::problem;
 use super::queues::queues;
 use crate::problem::{Problem, quoted_key};
 use crate::schema::{HostSpec, Scenario};
-use roamlab_engine::Duration;
+use roamlab_engine::{Duration, Rate};
 use roamlab_qdisc::Parameters;
-use roamlab_radio::Opportunities;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
@@ -174,12 +173,14 @@ impl Groups {
 /// Recorded links that could send nothing before the run is over.
 fn silent_recordings(scenario: &Scenario) -> Vec<Problem> {
     let end = scenario.run.duration;
-    let warn = |(field, trace): (String, &Opportunities)| {
-        let first = trace.first();
+    let warn = |(field, first, _): (String, Duration, Rate)| {
         let message = format!(
             "the first opportunity of this recording is at {first}, and the run ends at {end}: nothing is sent"
         );
-        let help = "times are in milliseconds from the start of the run; lengthen `run.duration`, or correct the file";
+        let times = if field.ends_with(".table") { "the unit in their column" } else { "milliseconds" };
+        let help = format!(
+            "times are in {times}, from the start of the run; lengthen `run.duration`, or correct the file"
+        );
         (first >= end).then(|| Problem::at(field, message).help(help))
     };
     scenario.recordings().into_iter().filter_map(warn).collect()

@@ -1,6 +1,6 @@
 //! How long messages take through the network, without queues.
 
-use crate::schema::{HostSpec, LinkSpec, Scenario, Way};
+use crate::schema::{CellSpec, HostSpec, LinkSpec, Scenario, Way};
 use roamlab_engine::Duration;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
@@ -26,9 +26,10 @@ impl Ways {
         let (Some(old), Some(new)) = (scenario.cells.get(from), scenario.cells.get(to)) else { return ways };
         let times = between_routers(scenario, &old.router);
         let twice = |delay: Duration| delay + delay;
+        let air = |cell: &CellSpec| cell.delay.mean(Way::There) + cell.delay.mean(Way::Back);
         let own = twice(old.backhaul.delay);
         ways.from = from.to_owned();
-        ways.air = Some(twice(new.delay));
+        ways.air = Some(air(new));
         let wired = |node: &str| times.get(node).map(|&way| way + own);
         ways.neighbour = wired(&new.router).map(|way| (to.to_owned(), way + twice(new.backhaul.delay)));
         ways.home = wired(host).map(|way| (host.to_owned(), way));
@@ -77,7 +78,7 @@ pub fn of_flow_with(scenario: &Scenario, path: &[String; 2], added: Added<'_>) -
         };
         match cell.and_then(|cell| scenario.cells.get(cell)) {
             Some(cell) => {
-                let air = if host.is_some() { cell.delay } else { Duration::ZERO };
+                let air = if host.is_some() { cell.delay.mean(Way::There) } else { Duration::ZERO };
                 (cell.router.clone(), cell.backhaul.delay + air)
             }
             None => (name.to_owned(), Duration::ZERO),

@@ -98,7 +98,7 @@ fn add(scenario: &mut Scenario, topology: &TopologySpec, number: usize) -> Resul
         scenario.links.push(LinkSpec {
             between: [node(from), node(to)],
             rate: link.rate.into(),
-            delay: link.delay,
+            delay: link.delay.into(),
             reverse_rate: None,
             reverse_delay: None,
             queue: link.queue.clone().map(Box::new),

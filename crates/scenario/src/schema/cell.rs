@@ -1,6 +1,6 @@
 //! The tables of cells in a scenario.
 
-use super::rate::{LinkRate, Way};
+use super::rate::{LinkDelay, LinkRate, Way};
 use roamlab_engine::{Duration, Packets, Rate};
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{LossSpec, MediumSpec, SchedulerSpec, Transmitter};
@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 pub struct CellSpec {
     /// The access router (for Mobile IP: the foreign agent).
     pub router: String,
-    /// Rate of the air link, each way. Of a recorded link `{ trace = "walk.down", reverse = "walk.up" }`.
+    /// Rate of the air link, each way. Of a recorded link `{ trace = "walk.down", reverse = "walk.up" }`, or `{ table = "rate.csv" }`.
     pub rate: LinkRate,
     /// One-way delay of the air link.
-    pub delay: Duration,
+    pub delay: LinkDelay,
     /// Queue of the downlink.
     pub queue: QueueSpec,
     /// Random loss, each way: a probability, or { kind = "gilbert-elliott", … }. Only on a dedicated medium: others have `frame_loss`.

@@ -13,7 +13,7 @@ mod tunnel;
 pub use cell::{BackhaulSpec, BearerSettings, BearerSpec, BearersSpec, CellSpec};
 pub use mobility::Protocols;
 pub use path_change::{LINK_UP, Notification, PathChangeSpec};
-pub use rate::{LinkRate, RecordedRate, Way};
+pub use rate::{LinkDelay, LinkRate, RecordedDelay, RecordedRate, TableRate, Way};
 pub use topology::TopologySpec;
 pub use tunnel::TunnelEcn;
 
@@ -24,7 +24,7 @@ use roamlab_engine::{Bytes, Duration, Packets, RandomNumbers, Rate};
 use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_packet::Dscp;
 use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{LossSpec, Opportunities, PlanSpec, RadioSpec, SignalSpec, Trajectory, Visit};
+use roamlab_radio::{LossSpec, PlanSpec, RadioSpec, SignalSpec, Trajectory, Visit};
 use roamlab_tcp::{ProfileName, Profiles, TcpProfile};
 use roamlab_traffic::AppSpec;
 use roamlab_transport::TransportSpec;
@@ -152,10 +152,10 @@ pub struct LinkSpec {
     /// The two nodes.
     #[serde(deserialize_with = "pair")]
     pub between: [String; 2],
-    /// Rate, each way. Of a recorded link `{ trace = "walk.down", reverse = "walk.up" }`.
+    /// Rate, each way. Of a recorded link `{ trace = "walk.down", reverse = "walk.up" }`, or `{ table = "rate.csv" }`.
     pub rate: LinkRate,
     /// Propagation delay, each way.
-    pub delay: Duration,
+    pub delay: LinkDelay,
     /// Rate from the second node to the first, if it is another one. A recorded link has it in `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_rate: Option<Rate>,
@@ -198,8 +198,13 @@ impl LinkSpec {
     pub fn delay(&self, way: Way) -> Duration {
         match (way, self.reverse_delay) {
             (Way::Back, Some(delay)) => delay,
-            _ => self.delay,
+            _ => self.delay.mean(way),
         }
+    }
+
+    /// The recorded delay of this direction, if it has one.
+    pub fn recorded_delay(&self, way: Way) -> Option<&RecordedDelay> {
+        self.delay.recorded().filter(|_| way == Way::There || self.reverse_delay.is_none())
     }
 
     /// The random loss in this direction, if there is any.
@@ -434,20 +439,16 @@ impl Scenario {
         wired.chain(backhaul).chain(uplinks).chain(air).chain(bearers)
     }
 
-    /// The recordings that links and cells play, each with its field.
-    pub(crate) fn recordings(&self) -> Vec<(String, &Opportunities)> {
+    /// The recorded rates of links and cells: each with its field, its first moment with a rate and its mean.
+    pub(crate) fn recordings(&self) -> Vec<(String, Duration, Rate)> {
         let wired =
             self.links.iter().enumerate().map(|(index, link)| (format!("links[{index}]"), &link.rate));
         let cells = self.cells.iter().map(|(name, cell)| (format!("cells.{}", quoted_key(name)), &cell.rate));
-        let mut found = Vec::new();
-        for (table, rate) in wired.chain(cells) {
-            let Some(recorded) = rate.recorded() else { continue };
-            for (name, file) in [("trace", Some(&recorded.trace)), ("reverse", recorded.reverse.as_ref())] {
-                let content = file.and_then(|file| file.content());
-                found.extend(content.map(|trace| (format!("{table}.rate.{name}"), &**trace)));
-            }
-        }
-        found
+        let of_one = |(table, rate): (String, &LinkRate)| {
+            let each = rate.summaries().into_iter();
+            each.map(move |(name, first, mean)| (format!("{table}.rate.{name}"), first, mean))
+        };
+        wired.chain(cells).flat_map(of_one).collect()
     }
 
     /// The TCP profiles.

@@ -1,11 +1,11 @@
-//! The rate of a link: constant, or recorded.
+//! The rate and the delay of a link: constant, or from a file.
 
-use roamlab_engine::{InputFile, Rate, tagged};
-use roamlab_radio::{LossSpec, Opportunities};
+use roamlab_engine::{Duration, InputFile, Rate, tagged};
+use roamlab_radio::{AtEnd, Delays, LossSpec, Opportunities, Order, Rates, Series};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The rate of a link: a constant one, or a recorded one.
+/// The rate of a link: a constant one, or one from a file.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum LinkRate {
@@ -13,11 +13,13 @@ pub enum LinkRate {
     Constant(Rate),
     /// When a recorded link could send.
     Recorded(RecordedRate),
+    /// Rates over time.
+    Table(TableRate),
 }
 
 /// The delivery opportunities of a recorded link, in Mahimahi's format.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct RecordedRate {
     /// File of the opportunities; of a wired link from its first node to its second, of a cell down to its hosts. Its path
     /// is relative to the scenario's file, or to the folder that the variable `ROAMLAB_DATA` names.
@@ -25,6 +27,98 @@ pub struct RecordedRate {
     /// File of the opportunities of the other direction; absent: the same. Each host of a cell has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<InputFile<Opportunities>>,
+}
+
+/// The rates of a link over time.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct TableRate {
+    /// File of the rates: a table with the columns `time_s` and `rate_mbit_s`. Of a wired link from its first node to its
+    /// second, of a cell down to its hosts. Its path is relative to the scenario's file, or to the folder that the variable
+    /// `ROAMLAB_DATA` names.
+    pub table: InputFile<Series<Rates>>,
+    /// File of the rates of the other direction; absent: the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse: Option<InputFile<Series<Rates>>>,
+    /// At its end it begins again, or the last rate holds.
+    #[serde(default)]
+    pub at_end: AtEnd,
+}
+
+/// A rate from a file, as it is written: `trace` or `table`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenRate {
+    trace: Option<InputFile<Opportunities>>,
+    table: Option<InputFile<Series<Rates>>>,
+    reverse: Option<InputFile<Opportunities>>,
+    at_end: Option<AtEnd>,
+}
+
+/// A rate from a file.
+#[derive(Deserialize)]
+#[serde(try_from = "WrittenRate")]
+struct FileRate(LinkRate);
+
+impl TryFrom<WrittenRate> for FileRate {
+    type Error = &'static str;
+    fn try_from(written: WrittenRate) -> Result<FileRate, &'static str> {
+        let WrittenRate { trace, table, reverse, at_end } = written;
+        Ok(FileRate(match (trace, table) {
+            (Some(_), None) if at_end.is_some() => {
+                return Err(
+                    "a recording begins again at its end; leave `at_end` out, or name a table of rates as `table`",
+                );
+            }
+            (Some(trace), None) => LinkRate::Recorded(RecordedRate { trace, reverse }),
+            (None, Some(table)) => {
+                let reverse = reverse.map(InputFile::retyped);
+                LinkRate::Table(TableRate { table, reverse, at_end: at_end.unwrap_or_default() })
+            }
+            (Some(_), Some(_)) => {
+                return Err(
+                    "a rate is from one file; write `trace` for times of packets, or `table` for rates over time",
+                );
+            }
+            (None, None) => {
+                return Err(
+                    "no file is named; write `trace = \"walk.down\"` for times of packets, or `table = \"rate.csv\"`",
+                );
+            }
+        }))
+    }
+}
+
+/// The delay of a link: a constant one, or one from a file.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum LinkDelay {
+    /// The same at all times.
+    Constant(Duration),
+    /// Delays over time.
+    Recorded(Box<RecordedDelay>),
+}
+
+/// The delays of a link over time.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedDelay {
+    /// File of the delays: a table with the columns `time_s` and `delay_ms`, or a delay in ms on each line. Of a wired link
+    /// from its first node to its second, of a cell down to its hosts. Its path is relative to the scenario's file, or to the
+    /// folder that the variable `ROAMLAB_DATA` names.
+    pub trace: InputFile<Series<Delays>>,
+    /// How long each line holds, of a file with a delay on each line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<Duration>,
+    /// File of the delays of the other direction; absent: the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse: Option<InputFile<Series<Delays>>>,
+    /// At its end it begins again, or the last delay holds.
+    #[serde(default)]
+    pub at_end: AtEnd,
+    /// Order of arrival of packets that would overtake when the delay falls.
+    #[serde(default)]
+    pub order: Order,
 }
 
 /// A direction of a link.
@@ -57,25 +151,78 @@ impl LinkRate {
                 // Files are read before they are needed.
                 rate.file(way).content().map_or(Rate::from_bps(1), |trace| trace.mean_rate())
             }
+            LinkRate::Table(rate) => {
+                rate.file(way).content().map_or(Rate::from_bps(1), |series| series.mean_rate())
+            }
+        }
+    }
+
+    /// True if it is from a file.
+    pub fn is_recorded(&self) -> bool {
+        !matches!(self, LinkRate::Constant(_))
+    }
+
+    /// The files of the two directions, each with the name of its field, its first moment with a rate and its mean rate.
+    pub(crate) fn summaries(&self) -> Vec<(&'static str, Duration, Rate)> {
+        let mut found = Vec::new();
+        match self {
+            LinkRate::Constant(_) => {}
+            LinkRate::Recorded(rate) => {
+                for (name, file) in [("trace", Some(&rate.trace)), ("reverse", rate.reverse.as_ref())] {
+                    let content = file.and_then(InputFile::content);
+                    found.extend(content.map(|trace| (name, trace.first(), trace.mean_rate())));
+                }
+            }
+            LinkRate::Table(rate) => {
+                for (name, file) in [("table", Some(&rate.table)), ("reverse", rate.reverse.as_ref())] {
+                    let content = file.and_then(InputFile::content);
+                    found.extend(content.map(|series| (name, series.first(), series.mean_rate())));
+                }
+            }
+        }
+        found
+    }
+}
+
+impl LinkDelay {
+    /// The delay, of a recorded one its mean, in this direction.
+    pub fn mean(&self, way: Way) -> Duration {
+        match self {
+            LinkDelay::Constant(delay) => *delay,
+            LinkDelay::Recorded(delay) => {
+                // Files are read before they are needed.
+                delay.file(way).content().map_or(Duration::ZERO, |series| series.mean_delay(delay.step))
+            }
         }
     }
 
     /// The recording, if it is one.
-    pub fn recorded(&self) -> Option<&RecordedRate> {
+    pub fn recorded(&self) -> Option<&RecordedDelay> {
         match self {
-            LinkRate::Constant(_) => None,
-            LinkRate::Recorded(rate) => Some(rate),
+            LinkDelay::Constant(_) => None,
+            LinkDelay::Recorded(delay) => Some(delay),
         }
+    }
+}
+
+impl TableRate {
+    /// The file of a direction.
+    pub fn file(&self, way: Way) -> &InputFile<Series<Rates>> {
+        self.reverse.as_ref().filter(|_| way == Way::Back).unwrap_or(&self.table)
+    }
+}
+
+impl RecordedDelay {
+    /// The file of a direction.
+    pub fn file(&self, way: Way) -> &InputFile<Series<Delays>> {
+        self.reverse.as_ref().filter(|_| way == Way::Back).unwrap_or(&self.trace)
     }
 }
 
 impl RecordedRate {
     /// The file of a direction.
     pub fn file(&self, way: Way) -> &InputFile<Opportunities> {
-        match (way, &self.reverse) {
-            (Way::Back, Some(reverse)) => reverse,
-            _ => &self.trace,
-        }
+        self.reverse.as_ref().filter(|_| way == Way::Back).unwrap_or(&self.trace)
     }
 }
 
@@ -91,7 +238,24 @@ impl<'de> Deserialize<'de> for LinkRate {
             deserializer,
             "a rate with its unit, for example \"2 Mbit/s\"",
             |text| text.parse().map(LinkRate::Constant),
-            LinkRate::Recorded,
+            |FileRate(rate)| rate,
+        )
+    }
+}
+
+impl From<Duration> for LinkDelay {
+    fn from(delay: Duration) -> LinkDelay {
+        LinkDelay::Constant(delay)
+    }
+}
+
+impl<'de> Deserialize<'de> for LinkDelay {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tagged::deserialize_text_or_table(
+            deserializer,
+            "a time with its unit, for example \"63 ms\"",
+            |text| text.parse().map(LinkDelay::Constant),
+            |delay| LinkDelay::Recorded(Box::new(delay)),
         )
     }
 }

@@ -128,7 +128,7 @@ const ABSENT: &[Absent] = &[
     Absent {
         words: &["slices", "slicing", "network-slicing", "carrier-aggregation", "dual-connectivity", "ntn"],
         nearest: "nr",
-        how: "NR with one carrier and without slices; a satellite has a [recorded rate](import.md), or a link with `changes`",
+        how: "NR with one carrier and without slices; a satellite has [rates and delays from files](import.md), or a link with `changes`",
         section: "mobility-protocols",
     },
     Absent {

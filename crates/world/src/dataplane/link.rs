@@ -17,11 +17,12 @@ use crate::ids::CellId;
 use crate::wifi::association::Associations;
 use roamlab_engine::{Bytes, Duration, Rate, Time, prefetch, prefetch_at};
 use roamlab_packet::{PacketId, PacketPool, Waiting};
-use roamlab_radio::{AnyMedium, LossProcess, RecordedTransmitter};
+use roamlab_radio::{AnyMedium, FileTransmitter, LossProcess, Order};
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, NodeId};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
+use steps::Steps;
 
 mod apart;
 mod in_flight;
@@ -29,6 +30,7 @@ mod medium;
 mod recorded;
 mod setup;
 mod slow_path;
+mod steps;
 
 /// Where a link ends.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -195,7 +197,11 @@ pub struct Link {
     /// Its place on a medium; `None`: it sends alone, from point to point.
     station: Option<Station>,
     /// Schedule of its transmissions; `None`: its rate.
-    recorded: Option<Box<RecordedTransmitter>>,
+    recorded: Option<Box<FileTransmitter>>,
+    /// Rates and delays that it has one after the other.
+    steps: Option<Box<Steps>>,
+    /// Arrival of a packet that would overtake others.
+    order: Order,
 }
 
 /// All links of a network, by [`LinkId`]. Indexing gives the [`Link`].

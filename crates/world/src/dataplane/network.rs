@@ -344,6 +344,11 @@ impl Network {
         self.links.change(link, index);
     }
 
+    /// The rate or the delay of a link takes the next value of its file.
+    pub fn step_link(&mut self, link: LinkId, cx: &mut Context) {
+        self.links.step(link, cx);
+    }
+
     /// A packet sets out from a node over this link.
     #[inline(always)]
     pub fn send_over(&mut self, link: LinkId, packet: PacketId, cx: &mut Context) {

@@ -26,20 +26,21 @@ use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
-    BearerShare, CellScheduler, Duplicates, LossProcess, LossSpec, Meter, Positions, Role, Schedule, Signal,
-    SignalSpec, Visit,
+    BearerShare, CellScheduler, Duplicates, FileTransmitter, LossProcess, LossSpec, Meter, Player, Positions,
+    RecordedTransmitter, Role, Schedule, Signal, SignalSpec, SteppedTransmitter, Visit,
 };
 use roamlab_record::Names;
 use roamlab_record::capture::Capture;
 use roamlab_record::ids::{LinkId, NodeId};
 use roamlab_record::probe::{Wanted, tables};
 use roamlab_scenario::{
-    ChangeSpec, DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, NetworkSize, SIGNALLING,
-    Scenario, Way,
+    ChangeSpec, DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, NetworkSize, RecordedDelay,
+    SIGNALLING, Scenario, Way,
 };
 use roamlab_traffic::{App, AppSpec};
 use roamlab_transport::Setting;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Builds the world of a scenario that has been checked.
 pub fn build(scenario: &Scenario, draw: Replication, options: &RunOptions<'_>) -> World {
@@ -156,10 +157,27 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Makes a link a recorded one, if its rate is.
-    fn record_of(&mut self, id: LinkId, rate: &LinkRate, way: Way) {
-        if let Some(trace) = rate.recorded().and_then(|rate| rate.file(way).content()) {
-            self.links.record_of(id, trace);
+    /// Makes a link follow the files of its rate and delay, if it has any.
+    fn record_of(&mut self, id: LinkId, rate: &LinkRate, delay: Option<&RecordedDelay>, way: Way) {
+        match rate {
+            LinkRate::Constant(_) => {}
+            LinkRate::Recorded(rate) => {
+                let trace = rate.file(way).content().map(Arc::clone);
+                let transmitter = trace.map(RecordedTransmitter::new).map(FileTransmitter::Opportunities);
+                transmitter.into_iter().for_each(|it| self.links.record_of(id, it));
+            }
+            LinkRate::Table(rate) => {
+                let Some(series) = rate.file(way).content() else { return };
+                let transmitter = SteppedTransmitter::new(Arc::clone(series), rate.at_end);
+                self.links.record_of(id, FileTransmitter::Table(transmitter));
+                let rates = Player::new(Arc::clone(series), Duration::ZERO, rate.at_end);
+                self.links.follow_rates(id, rates);
+            }
+        }
+        if let Some((delay, series)) = delay.and_then(|delay| Some((delay, delay.file(way).content()?))) {
+            let step = delay.step.unwrap_or_default();
+            let delays = Player::new(Arc::clone(series), step, delay.at_end);
+            self.links.follow_delays(id, delays, delay.order);
         }
     }
 
@@ -167,7 +185,7 @@ impl<'a> Builder<'a> {
     fn lose_at_random(&mut self, id: LinkId, loss: Option<&LossSpec>) {
         if let Some(spec) = loss {
             let rng = self.streams.named(&format!("{}/loss", self.links[id].name));
-            self.links.lose_at_random(id, LossProcess::new(spec.clone(), rng));
+            self.links.lose_at_random(id, LossProcess::new(spec, rng));
         }
     }
 
@@ -178,7 +196,7 @@ impl<'a> Builder<'a> {
             let ways = [Way::There, Way::Back];
             let built = self.duplex(names, ways.map(|way| (link.rate(way), link.delay(way))), queues);
             for ((id, way), drops) in built.into_iter().zip(ways).zip([&link.drops, &link.reverse_drops]) {
-                self.record_of(id, &link.rate, way);
+                self.record_of(id, &link.rate, link.recorded_delay(way), way);
                 let forced = drops.iter().map(|drops| forced(drops, self.scenario)).collect();
                 self.links.set_impairments(id, forced, changes(link, way));
                 self.lose_at_random(id, link.loss(way));
@@ -197,9 +215,9 @@ impl<'a> Builder<'a> {
             }
             let (cell, base_station) = (CellId(cells.len() as u32), self.node(name));
             let ends = (base_station, End::Cell(cell));
-            let shape = (spec.rate.mean(Way::There), spec.delay);
+            let shape = (spec.rate.mean(Way::There), spec.delay.mean(Way::There));
             let air = self.link(format!("{name}/air"), ends, shape, &spec.queue, true);
-            self.record_of(air, &spec.rate, Way::There);
+            self.record_of(air, &spec.rate, spec.delay.recorded(), Way::There);
             self.lose_at_random(air, spec.loss(Way::There));
             self.nodes[base_station].serves = Some(cell);
             if let Some(medium) = spec.medium.build(self.streams.named(&format!("{name}/medium"))) {
@@ -260,11 +278,12 @@ impl<'a> Builder<'a> {
             let cell = number_of(name, cells);
             let air = &self.scenario.cells[name];
             let ends = (id, End::Node(cells[cell].base_station));
-            let shape = (air.bearer_of(&spec.name).rate.unwrap_or(air.rate.mean(Way::Back)), air.delay);
+            let rate = air.bearer_of(&spec.name).rate.unwrap_or(air.rate.mean(Way::Back));
+            let shape = (rate, air.delay.mean(Way::Back));
             let uplink = format!("{}->{name}", spec.name);
             let link = self.link(uplink, ends, shape, &self.scenario.network.uplink_queue, false);
             self.links.track_flights(link);
-            self.record_of(link, &air.rate, Way::Back);
+            self.record_of(link, &air.rate, air.delay.recorded(), Way::Back);
             self.lose_at_random(link, air.loss(Way::Back));
             if let Some(medium) = self.links.medium_of(cells[cell].air) {
                 let rng = self.streams.named(&format!("{name}/medium/{}", spec.name));
@@ -288,7 +307,7 @@ impl<'a> Builder<'a> {
             let Some(scheduler) = &spec.scheduler else { continue };
             let air = format!("{}/air", cell.name);
             let rate = spec.rate.mean(Way::There);
-            let shape = (rate, spec.delay);
+            let shape = (rate, spec.delay.mean(Way::There));
             let queue = self.queue(&air, &spec.queue, shape, self.is_recorded(&air, true));
             let common = BearerQueue { id: cell.air, rate, queue };
             let (mut shares, mut hosts) = (vec![BearerShare { weight: 1.0, rate }], Vec::new());
@@ -301,7 +320,7 @@ impl<'a> Builder<'a> {
                 names.push((format!("{air}/{}", host.name), cell.air));
                 let name = &names[names.len() - 1].0;
                 let is_recorded = self.is_recorded(name, true);
-                let queue = self.queue(name, &bearer.queue, (share.rate, spec.delay), is_recorded);
+                let queue = self.queue(name, &bearer.queue, (share.rate, shape.1), is_recorded);
                 hosts.push((addr, BearerQueue { id, rate: share.rate, queue }));
                 shares.push(share);
             }
@@ -448,6 +467,7 @@ impl<'a> Builder<'a> {
         }
         cx.probes.losses = vec![0; flows.len()];
         cx.probes.lost_acks = vec![0; flows.len()];
+        self.links.begin_steps(&mut cx);
         schedule_changes(&mut cx, &self.links);
         cells.start(&mut cx);
         let mut flows = Flows::new(flows, informed);

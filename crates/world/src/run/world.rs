@@ -224,6 +224,7 @@ impl World {
             Event::Medium { medium } => self.medium_wake(medium),
             Event::LateEntry { link, packet } => network.enter_late(link, packet.retrieve(), cx),
             Event::LinkChange { link, index } => network.change_link(link, index, cx),
+            Event::LinkStep { link } => network.step_link(link, cx),
             Event::Ordered { node } => network.order_restored(node, cx),
             Event::Bearer { node, host } => cx.scheduler.push(cx.now, Event::BearerLast { node, host }),
             Event::BearerLast { node, host } => agents.bearer_timer((node, host), network, cx),

@@ -9,6 +9,7 @@
 
 mod cases;
 mod draw;
+mod files;
 mod laws;
 mod quic;
 mod table;

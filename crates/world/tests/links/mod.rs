@@ -8,4 +8,5 @@ mod queues;
 mod random_loss;
 mod recorded;
 mod scheduler;
+mod steps;
 mod validation;

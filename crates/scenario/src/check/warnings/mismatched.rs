@@ -495,7 +495,7 @@ fn of_losses(scenario: &Scenario) -> Vec<Vec<Problem>> {
             return Some(vec![Problem::at(field, message).help(help)]);
         }
         let Some(LossSpec::Correlated(model)) = loss else { return None };
-        let CorrelatedLoss::GilbertElliott(chain) = &**model;
+        let CorrelatedLoss::GilbertElliott(chain) = &**model else { return None };
         let (good, bad) = (chain.loss_in_good, chain.loss_in_bad);
         let problem = |part: &str, message: String, help: &str| {
             Problem::at(format!("{field}.{part}"), message).help(help)

@@ -457,7 +457,7 @@ const FIELDS: [&str; 5] = ["rate", "reverse_rate", "delay", "reverse_delay", "up
 impl State {
     fn of(link: &LinkSpec) -> State {
         use crate::schema::Way::{Back, There};
-        let rate = |way| link.rate.recorded().is_none().then(|| link.rate(way).to_string());
+        let rate = |way| (!link.rate.is_recorded()).then(|| link.rate(way).to_string());
         let delay = |way| Some(link.delay(way).to_string());
         State { values: [rate(There), rate(Back), delay(There), delay(Back), Some("true".into())] }
     }

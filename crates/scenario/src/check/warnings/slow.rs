@@ -4,7 +4,7 @@ use super::senseless::{packet, smallest_packet, steady};
 use crate::problem::{Problem, quoted_key};
 use crate::schema::{CellSpec, FlowSpec, LinkSpec, Scenario, Way};
 use roamlab_engine::{Bytes, Duration, Rate};
-use roamlab_radio::{MediumSpec, Opportunities};
+use roamlab_radio::MediumSpec;
 use roamlab_traffic::AppSpec;
 use std::cell::OnceCell;
 
@@ -97,15 +97,17 @@ fn slow_links(scenario: &Scenario) -> Vec<Problem> {
 /// Recorded links that send a packet, on average, less often than a sender waits for its ACK.
 fn slow_recordings(scenario: &Scenario, answered: bool) -> Vec<Problem> {
     let limit = if answered { FIRST_TIMEOUT } else { scenario.run.duration };
-    let warn = |(field, trace): (String, &Opportunities)| {
-        let mean = trace.mean_rate();
+    let warn = |(field, _, mean): (String, Duration, Rate)| {
         let apart = mean.transmission_time(Bytes(1500), &mut 0); // an opportunity is one such packet
         let message = format!(
             "this recording sends a packet each {:.1} s on average, {mean}: senders time out before an answer comes",
             apart.as_secs_f64()
         );
-        let help =
-            "times in the file are in milliseconds, a line for each packet of 1500 B: correct the file";
+        let help = if field.ends_with(".table") {
+            "correct the file: the name of the column has the unit, for example rate_mbit_s"
+        } else {
+            "times in the file are in milliseconds, a line for each packet of 1500 B: correct the file"
+        };
         (apart >= limit).then(|| Problem::at(field, message).help(help))
     };
     scenario.recordings().into_iter().filter_map(warn).collect()
@@ -171,7 +173,8 @@ fn long_delays(scenario: &Scenario) -> Vec<Problem> {
         }
     }
     for (name, cell) in &scenario.cells {
-        for (part, delay) in [("delay", cell.delay), ("backhaul.delay", cell.backhaul.delay)] {
+        for (part, delay) in [("delay", cell.delay.mean(Way::There)), ("backhaul.delay", cell.backhaul.delay)]
+        {
             look(delay, delay + delay, &|| format!("cells.{}.{part}", quoted_key(name)));
         }
     }

@@ -1,7 +1,7 @@
 //! Warnings of times that another time makes useless: longer than the run, or ended by something that comes before.
 
 use crate::problem::{Problem, quoted_key};
-use crate::schema::Scenario;
+use crate::schema::{Scenario, Way};
 use roamlab_engine::Duration;
 use rustc_hash::FxHashMap;
 
@@ -10,13 +10,13 @@ use rustc_hash::FxHashMap;
 pub fn longer_than_the_run(scenario: &Scenario) -> impl Iterator<Item = Problem> {
     let end = scenario.run.duration;
     let links = scenario.links.iter().enumerate().flat_map(|(index, link)| {
-        [("delay", Some(link.delay)), ("reverse_delay", link.reverse_delay)]
+        [("delay", Some(link.delay(Way::There))), ("reverse_delay", link.reverse_delay)]
             .map(|(field, delay)| (format!("links[{index}].{field}"), delay))
     });
     let cells = scenario
         .cells
         .iter()
-        .map(|(name, cell)| (format!("cells.{}.delay", quoted_key(name)), Some(cell.delay)));
+        .map(|(name, cell)| (format!("cells.{}.delay", quoted_key(name)), Some(cell.delay.mean(Way::There))));
     let backhauls = scenario.cells.iter().map(|(name, cell)| {
         (format!("cells.{}.backhaul.delay", quoted_key(name)), Some(cell.backhaul.delay))
     });
@@ -80,14 +80,13 @@ fn slow_cells(scenario: &Scenario) -> Vec<Problem> {
         *known = (*known).max(stay);
     }
     let warn = |(name, cell): (&String, &crate::schema::CellSpec)| {
+        let delay = cell.delay.mean(Way::There);
         let stay = *longest.get(name.as_str()).filter(|&&stay| stay > Duration::ZERO)?;
         let message = format!(
-            "a packet takes {} over the air, and no host is longer than {stay} in this cell: nothing arrives here",
-            cell.delay
+            "a packet takes {delay} over the air, and no host is longer than {stay} in this cell: nothing arrives here"
         );
         let problem = Problem::at(format!("cells.{}.delay", quoted_key(name)), message);
-        (stay <= cell.delay && cell.delay < end)
-            .then(|| problem.help("write a shorter time, for example \"3 ms\""))
+        (stay <= delay && delay < end).then(|| problem.help("write a shorter time, for example \"3 ms\""))
     };
     scenario.cells.iter().filter_map(warn).collect()
 }

@@ -96,7 +96,7 @@ impl CellsSpec {
         CellSpec {
             router,
             rate: self.rate.into(),
-            delay: self.delay,
+            delay: self.delay.into(),
             queue: self.queue.clone(),
             loss: self.loss.clone(),
             reverse_loss: self.reverse_loss.clone(),
@@ -233,11 +233,19 @@ impl TopologySpec {
             if cells.at == Some(At::Leaves) && self.plan_has_no_leaves() {
                 return refused("cells.at", "this family has no leaves: write \"all\"");
             }
+            losses.push(("cells.loss".into(), cells.loss.as_ref()));
+            losses.push(("cells.reverse_loss".into(), cells.reverse_loss.as_ref()));
+            losses.push(("cells.backhaul.loss".into(), cells.backhaul.loss.as_ref()));
+            losses.push(("cells.backhaul.reverse_loss".into(), cells.backhaul.reverse_loss.as_ref()));
             queues.push(("cells.queue".into(), Some(&cells.queue)));
             queues.push(("cells.backhaul.queue".into(), cells.backhaul.queue.as_ref()));
             queues.push(("cells.backhaul.reverse_queue".into(), cells.backhaul.reverse_queue.as_ref()));
         }
         for (part, loss) in losses {
+            if loss.is_some_and(|loss| loss.recorded().is_some()) {
+                let message = "a file has the losses of one link: write a probability, or a link in `[[links]]` instead";
+                return refused(&part, message);
+            }
             if let Some(Err((last, message))) = loss.map(LossSpec::check) {
                 return refused(format!("{part}.{last}").trim_end_matches('.'), &message);
             }

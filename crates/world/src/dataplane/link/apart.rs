@@ -29,7 +29,6 @@ impl Links {
     }
 
     /// The packet of that kind which arrives now, if one does.
-    #[inline(never)]
     pub(super) fn arrived_apart(&mut self, id: LinkId, cx: &mut Context) -> Option<InFlight> {
         let apart = &mut self[id].apart;
         apart.front().filter(|first| first.flying.insertion == cx.scheduler.current())?;

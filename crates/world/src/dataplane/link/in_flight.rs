@@ -6,6 +6,7 @@ use crate::event::Event;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, PacketId, Waiting};
 use roamlab_qdisc::{Matching, Qdisc};
+use roamlab_radio::Order;
 use roamlab_record::ids::{LinkId, Location};
 use std::collections::VecDeque;
 
@@ -24,7 +25,21 @@ impl Links {
         }
         let in_flight = &mut self[id].in_flight;
         let is_first = in_flight.front().is_some_and(|first| first.insertion == cx.scheduler.current());
-        if is_first { in_flight.pop_front() } else { self.arrived_apart(id, cx) }
+        if is_first { in_flight.pop_front() } else { self.arrived_before_others(id, cx) }
+    }
+
+    /// The packet that arrives now and is not the first on its way, if one does: one that overtakes, or signalling.
+    #[inline(never)]
+    fn arrived_before_others(&mut self, id: LinkId, cx: &mut Context) -> Option<InFlight> {
+        let link = &mut self[id];
+        if link.order == Order::Overtaking {
+            let current = cx.scheduler.current();
+            let place = link.in_flight.iter().position(|flying| flying.insertion == current);
+            if let Some(place) = place {
+                return link.in_flight.remove(place);
+            }
+        }
+        self.arrived_apart(id, cx)
     }
 
     /// Removes, in order, what `wanted` selects among the packets in flight and the waiting ones.
@@ -141,9 +156,13 @@ impl Link {
         cx: &mut Context,
     ) {
         let mut arrival = sent + delay;
-        // After a cut of the delay: nothing overtakes, but follows at its own transmission time (ns-2, `avoidReordering_`).
         if arrival < self.last_arrival {
-            arrival = self.last_arrival + sent.since(started);
+            arrival = match self.order {
+                // Nothing overtakes, but follows at its own transmission time (ns-2, `avoidReordering_`).
+                Order::Spaced => self.last_arrival + sent.since(started),
+                Order::Kept => self.last_arrival,
+                Order::Overtaking => arrival,
+            };
         }
         self.last_arrival = arrival;
         self.in_flight.push_back(InFlight { started, insertion, packet: packet.into() });

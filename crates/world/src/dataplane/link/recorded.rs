@@ -1,23 +1,59 @@
-//! Links that send at the times of a recording of a real link.
+//! Links whose rate and delay are from files: they send at the times of a recording of a real link, or with the rates of a
+//! table, and their delays follow a file.
 
-use super::{Link, Links, Start};
+use super::{Link, Links, Start, flag};
 use crate::context::Context;
+use crate::event::Event;
 use roamlab_engine::{Bytes, Duration};
 use roamlab_packet::PacketId;
-use roamlab_radio::{Opportunities, RecordedTransmitter};
+use roamlab_radio::{Delays, FileTransmitter, Order, Player, Rates};
 use roamlab_record::ids::LinkId;
-use std::sync::Arc;
 
 /// A packet that a recorded link needs so long for meets an outage. It is half of the shortest stall that
 /// `roamlab why` reports: a recording that makes one leaves a row.
 const OUTAGE: Duration = Duration::from_millis(100);
 
 impl Links {
-    /// Makes a link send at the opportunities of a trace. It takes the way of links whose rate is no whole number of
-    /// nanoseconds a byte, so that others pay nothing for it.
-    pub fn record_of(&mut self, id: LinkId, trace: &Arc<Opportunities>) {
+    /// Makes a link send as a file specifies. It takes the way of links whose rate is no whole number of nanoseconds a
+    /// byte, so that others pay nothing for it.
+    pub fn record_of(&mut self, id: LinkId, transmitter: FileTransmitter) {
         self.hot[id.0 as usize].ns_per_byte = 0;
-        self[id].recorded = Some(Box::new(RecordedTransmitter::new(Arc::clone(trace))));
+        self[id].recorded = Some(Box::new(transmitter));
+    }
+
+    /// The rate that a queue discipline sees follows a table.
+    pub fn follow_rates(&mut self, id: LinkId, rates: Player<Rates>) {
+        self[id].steps.get_or_insert_default().rates = Some(rates);
+    }
+
+    /// The delay follows a file. Packets in flight are listed, as their order may be another one than that of sending.
+    pub fn follow_delays(&mut self, id: LinkId, delays: Player<Delays>, order: Order) {
+        self.set(id, flag::TRACKED);
+        let link = &mut self[id];
+        link.order = order;
+        link.steps.get_or_insert_default().delays = Some(delays);
+    }
+
+    /// Links whose rate or delay follows a file begin with its first value.
+    pub fn begin_steps(&mut self, cx: &mut Context) {
+        for id in (0..self.cold.len() as u32).map(LinkId) {
+            if let Some(steps) = &mut self[id].steps {
+                steps.insertion = cx.scheduler.reserve();
+                self.step(id, cx);
+            }
+        }
+    }
+
+    /// The rate or the delay of a link takes its value of this moment.
+    pub fn step(&mut self, id: LinkId, cx: &mut Context) {
+        let (link, hot) = (&mut self.cold[id.0 as usize], &mut self.hot[id.0 as usize]);
+        let Some(steps) = &mut link.steps else { return };
+        let (rate, delay, next) = steps.at(cx.now);
+        link.rate = rate.unwrap_or(link.rate);
+        hot.delay = delay.unwrap_or(hot.delay);
+        if let Some(next) = next {
+            cx.scheduler.push_once(next, steps.insertion, Event::LinkStep { link: id });
+        }
     }
 }
 
@@ -31,7 +67,10 @@ impl Link {
         cx: &mut Context,
     ) -> Duration {
         let time = self.transmission_time(packet, start, cx);
-        if self.recorded.is_some() && time >= OUTAGE {
+        if let Some(transmitter) = &self.recorded
+            && time >= OUTAGE
+            && time >= transmitter.outage(cx.pool[packet].wire_size(), OUTAGE)
+        {
             cx.probes.causes.outage((cx.now, cx.now + time), &cx.pool[packet], id);
         }
         time
@@ -51,7 +90,9 @@ mod tests {
     use crate::dataplane::tx_queue::TxQueue;
     use roamlab_engine::{Rate, Recording, Time};
     use roamlab_packet::{Addr, FlowId, IpHeader, Packet, Tos, UdpHeader};
+    use roamlab_radio::{Opportunities, RecordedTransmitter};
     use roamlab_record::ids::NodeId;
+    use std::sync::Arc;
 
     #[test]
     fn an_outage_lasts_until_its_packet_is_sent() {
@@ -66,7 +107,8 @@ mod tests {
             (Rate::from_bps(1_000_000), Duration::ZERO),
             TxQueue::droptail(10, false),
         );
-        links.record_of(id, &Arc::new(Opportunities::read("5\n300\n").unwrap()));
+        let trace = Arc::new(Opportunities::read("5\n300\n").unwrap());
+        links.record_of(id, FileTransmitter::Opportunities(RecordedTransmitter::new(trace)));
         let header = IpHeader::new(Addr::new(0, 0), Addr::new(1, 0), Tos::default());
         let body = UdpHeader::default();
         let packet = cx.pool.create(Packet::make(FlowId(0), header, Bytes(1500), cx.now, body));

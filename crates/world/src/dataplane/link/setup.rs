@@ -4,7 +4,7 @@ use super::{End, HotLink, Link, Links, Transmitter, flag, ns_per_byte};
 use crate::dataplane::forced::{ForcedDrops, LinkChange};
 use crate::dataplane::tx_queue::TxQueue;
 use roamlab_engine::{Bytes, Duration, Rate, Time};
-use roamlab_radio::LossProcess;
+use roamlab_radio::{LossProcess, Order};
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, NodeId};
 use std::collections::VecDeque;
@@ -54,6 +54,8 @@ impl Links {
             station: None,
             associations: None,
             recorded: None,
+            steps: None,
+            order: Order::Spaced,
         });
         id
     }
@@ -92,8 +94,8 @@ impl Links {
 
     /// True if a link that loses packets at random loses the one that arrives.
     #[inline(never)]
-    pub fn loses(&mut self, id: LinkId) -> bool {
-        self[id].loss.as_mut().is_some_and(|loss| loss.loses())
+    pub fn loses(&mut self, id: LinkId, now: Time) -> bool {
+        self[id].loss.as_mut().is_some_and(|loss| loss.loses(now))
     }
 
     /// A packet is traced: every packet takes the slow path everywhere.

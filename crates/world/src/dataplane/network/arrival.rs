@@ -39,7 +39,7 @@ impl Network {
             cx.lose_by(packet, DropReason::LinkDown, Location::Link(link), changed);
             return LocalDelivery::Nothing;
         }
-        if self.links[link].loss.is_some() && self.links.loses(link) {
+        if self.links[link].loss.is_some() && self.links.loses(link, cx.now) {
             let Some(packet) = self.repair(link, packet, started, cx) else { return LocalDelivery::Nothing };
             cx.lose(packet, DropReason::RandomLoss, Location::Link(link));
             return LocalDelivery::Nothing;
