@@ -5,7 +5,7 @@ use crate::problem::Problem;
 use crate::schema::planned::PlannedVisits;
 use crate::schema::{HostSpec, MOST_GENERATED, Scenario};
 use crate::suggest::{known_pattern, known_value};
-use roamlab_engine::{Duration, Streams};
+use roamlab_engine::{Duration, DurationLaw, Streams};
 use roamlab_radio::plan::random_neighbour::{Neighbours, Params as RandomWalk};
 use roamlab_radio::plan::schedule::Params as Scheduled;
 use roamlab_radio::{Cells, PlanSpec, Visit};
@@ -162,6 +162,7 @@ struct Planned<'a> {
     spec: &'a PlanSpec,
     cells: Arc<Cells>,
     first: usize,
+    shortest: Duration,
 }
 
 impl<'a> Planned<'a> {
@@ -176,9 +177,13 @@ impl<'a> Planned<'a> {
             return Err(problem.help("write one of the two"));
         }
         let itinerary = spec.itinerary();
-        if let Some(dwell) = itinerary.dwell.filter(|&dwell| dwell <= scenario.radio.gap()) {
+        if let Some(Err((part, message))) = itinerary.dwell.map(DurationLaw::check) {
+            return Err(Problem::from_text(field(&format!("plan.dwell.{part}")), &message));
+        }
+        if let Some(dwell) = itinerary.dwell.filter(|dwell| dwell.mean() <= scenario.radio.gap()) {
             let message = format!(
-                "the host would leave a cell after {dwell}, and needs {} to enter it",
+                "the host would leave a cell after {}, and needs {} to enter it",
+                dwell.mean(),
                 scenario.radio.gap()
             );
             return Err(
@@ -219,13 +224,14 @@ impl<'a> Planned<'a> {
             PlanSpec::RandomNeighbour(walk) => neighbours(scenario, walk, &names, place, &field)?,
             _ => Vec::new(),
         };
-        Ok(Planned { spec, cells: Arc::new(Cells { names, neighbours }), first })
+        let shortest = scenario.radio.gap() + Duration::from_nanos(1);
+        Ok(Planned { spec, cells: Arc::new(Cells { names, neighbours }), first, shortest })
     }
 
     /// The movement of the host with this number in its group.
     fn walk(&self, number: u32, late: Duration) -> PlannedVisits {
         let first = (self.first + number as usize) % self.cells.names.len();
-        PlannedVisits { cells: Arc::clone(&self.cells), first, late }
+        PlannedVisits { cells: Arc::clone(&self.cells), first, late, shortest: self.shortest }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::ids::CellId;
 use crate::wifi::association::Associations;
 use roamlab_engine::{Bytes, Duration, Rate, Time, prefetch, prefetch_at};
 use roamlab_packet::{PacketId, PacketPool, Waiting};
-use roamlab_radio::{AnyMedium, LossProcess, RecordedTransmitter};
+use roamlab_radio::{AnyMedium, Outages, RecordedTransmitter};
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, NodeId};
 use std::collections::VecDeque;
@@ -25,10 +25,13 @@ use std::ops::{Index, IndexMut};
 
 mod apart;
 mod in_flight;
+mod losing;
 mod medium;
 mod recorded;
 mod setup;
 mod slow_path;
+
+use losing::Losing;
 
 /// Where a link ends.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -172,8 +175,8 @@ pub struct Link {
     pub up: bool,
     /// Losses by order of the scenario.
     pub forced: Vec<ForcedDrops>,
-    /// Random losses.
-    pub loss: Option<Box<LossProcess>>,
+    /// Random losses at its far end.
+    losing: Option<Box<Losing>>,
     /// How it changes in mid-run.
     pub changes: Vec<LinkChange>,
     /// The row of the causes of its last change.
@@ -196,6 +199,8 @@ pub struct Link {
     station: Option<Station>,
     /// Schedule of its transmissions; `None`: its rate.
     recorded: Option<Box<RecordedTransmitter>>,
+    /// Outages in which it sends nothing.
+    held: Option<Box<Outages>>,
 }
 
 /// All links of a network, by [`LinkId`]. Indexing gives the [`Link`].

@@ -39,9 +39,14 @@ impl Network {
             cx.lose_by(packet, DropReason::LinkDown, Location::Link(link), changed);
             return LocalDelivery::Nothing;
         }
-        if self.links[link].loss.is_some() && self.links.loses(link) {
+        if self.links.may_lose(link)
+            && let Some((reason, cause)) = self.links.loses(link, cx)
+        {
             let Some(packet) = self.repair(link, packet, started, cx) else { return LocalDelivery::Nothing };
-            cx.lose(packet, DropReason::RandomLoss, Location::Link(link));
+            match cause {
+                None => cx.lose(packet, reason, Location::Link(link)),
+                Some(cause) => cx.lose_by(packet, reason, Location::Link(link), cause),
+            }
             return LocalDelivery::Nothing;
         }
         let (node, packet) = match to {
