@@ -153,7 +153,7 @@ def convert(log: Path, fields: Fields, only: Mapping[str, str], begin: Decimal) 
     """
     rows = []
     for line, record in records(log):
-        if all(_text(record.get(field)) == value for field, value in only.items()):
+        if matches(record, only):
             rows.append((*_row(log, line, record, fields, begin), line))
     if not rows:
         raise BadInput(
@@ -171,13 +171,20 @@ def convert(log: Path, fields: Fields, only: Mapping[str, str], begin: Decimal) 
     return written.getvalue(), len(rows)
 
 
-def records(log: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each record with its line."""
-    text = read_text(log, "a log of handovers: a text file in UTF-8").removeprefix("\ufeff")
+def matches(record: Mapping[str, Any], only: Mapping[str, str]) -> bool:
+    """True if the record has these values in these fields, as text."""
+    return all(text_of(record.get(field)) == value for field, value in only.items())
+
+
+def records(
+    log: Path, what: str = "a log of handovers", separator: str = ","
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each record with its line: of CSV with a line of names, or of JSON objects on lines. Raises `BadInput`."""
+    text = read_text(log, f"{what}: a text file in UTF-8").removeprefix("\ufeff")
     if log.suffix.lower() not in _LINES:
         before = re.match(r"(?:[ \t]*(?:#[^\n]*)?\n)*", text)
         skipped = before.end() if before else 0
-        reader = csv.DictReader(io.StringIO(text[skipped:]), strict=True)
+        reader = csv.DictReader(io.StringIO(text[skipped:]), strict=True, delimiter=separator)
         try:
             for record in reader:
                 yield text.count("\n", 0, skipped) + reader.line_num, record
@@ -220,8 +227,8 @@ def _row(
             raise _bad(
                 log, line, f"the record has no field {field!r}", f"one of: {known}", "name it with --column"
             )
-    host, old, new = (_text(record[field]) for field in (fields.host, fields.old, fields.new))
-    when = _text(record[fields.time])
+    host, old, new = (text_of(record[field]) for field in (fields.host, fields.old, fields.new))
+    when = text_of(record[fields.time])
     dated = instant(when)
     if (dated is not None) != fields.dated:
         expected = "a date and time in ISO 8601" if fields.dated else "a number"
@@ -238,7 +245,7 @@ def _row(
         if any(letter in ',"' for letter in name) or not name.isprintable():
             expected = "one without commas, quotes, line breaks and characters that cannot be printed"
             raise _bad(log, line, f"the name {name[:_QUOTED]!r}", expected, "rename it")
-    given = _text(record.get(fields.gap)) if fields.gap else ""
+    given = text_of(record.get(fields.gap)) if fields.gap else ""
     gap = _nanoseconds(log, line, str(fields.gap), given, fields.gap_unit, Decimal(0)) if given else None
     return time, host, old, new, gap
 
@@ -298,20 +305,21 @@ def _refuse_other(log: Path, line: int, record: Mapping[str, Any]) -> None:
 
 
 def _nanoseconds(log: Path, line: int, field: str, value: Any, unit: str, begin: Decimal) -> int:
-    found = decimal(_text(value))
+    found = decimal(text_of(value))
     time = None if found is None else (found - begin) * (10**9 // UNITS[unit])
     if time is None or not 0 <= time < LATEST_S * 10**9:
         raise _bad(
             log,
             line,
-            f"{field} is {_text(value)[:_QUOTED]!r}",
+            f"{field} is {text_of(value)[:_QUOTED]!r}",
             f"a number of {unit}, not before the begin and at most {LATEST_S} s behind it",
             "see --begin",
         )
     return int(time.to_integral_value())
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """A value of a record as text, without spaces around it."""
     return "" if value is None else str(value).strip()
 
 

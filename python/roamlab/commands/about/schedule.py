@@ -8,16 +8,10 @@ import click
 
 from roamlab.base.quantities import counted
 from roamlab.base.screen import say
-from roamlab.commands.options import ANY_PATH
+from roamlab.commands.options import ANY_PATH, fields_of
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def _pairs(_context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    from roamlab.traces import schedule as schedules
-
-    return schedules.pairs(max(option.opts, key=len), given)
 
 
 @click.command("schedule")
@@ -27,7 +21,7 @@ def _pairs(_context: click.Context, option: click.Parameter, given: tuple[str, .
     "columns",
     multiple=True,
     metavar="OURS=THEIRS",
-    callback=_pairs,
+    callback=fields_of,
     help="What the log calls a column: time_s (or _ms, _us, _ns; time: dates of ISO 8601), host, from, to, gap_s.  "
     "[default: the same]",
 )
@@ -36,7 +30,7 @@ def _pairs(_context: click.Context, option: click.Parameter, given: tuple[str, .
     "only",
     multiple=True,
     metavar="FIELD=VALUE",
-    callback=_pairs,
+    callback=fields_of,
     help="Only records with this value.",
 )
 @click.option(
