@@ -35,7 +35,7 @@ pub enum DrawnDuration {
     /// By its own quantiles.
     #[serde(rename = "quantiles")]
     Quantiles(Quantiles),
-    /// Each time by one of several laws, which is chosen anew.
+    /// Each time by one of several laws, chosen independently of the times before.
     #[serde(rename = "mixture")]
     Mixture(Mixture),
 }

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 /// Outages follow each other no faster than this on average, so that a run draws no billions of them.
 const FASTEST: Duration = Duration::from_millis(1);
 
-/// Outages at random times, of both directions at once.
+/// Outages at random times, the same in both directions.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OutageSpec {
@@ -20,11 +20,11 @@ pub struct OutageSpec {
     pub between: DurationLaw,
     /// How long an outage lasts; a time, or a law.
     pub length: DurationLaw,
-    /// What it does to packets.
+    /// Effect on packets.
     pub packets: OutagePackets,
 }
 
-/// What an outage does to packets.
+/// Effect of an outage on packets.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutagePackets {
@@ -80,7 +80,7 @@ impl Outages {
         Outages { spec, rng, drawn: Time::ZERO, ahead: VecDeque::new() }
     }
 
-    /// What they do to packets.
+    /// Their effect on packets.
     pub fn packets(&self) -> OutagePackets {
         self.spec.packets
     }
@@ -100,7 +100,7 @@ impl Outages {
         for number in 0.. {
             let (begin, end) = self.number(number, now);
             let until_then = begin.since(free);
-            // The last time that there is: an outage lasts for ever.
+            // The last time that there is: an outage lasts forever.
             let is_forever = free == Time::MAX;
             if is_forever || (left <= until_then && free < begin) {
                 break;

@@ -11,6 +11,7 @@ from roamlab.base.errors import BadInput, did_you_mean
 from roamlab.base.inputs import read_text
 from roamlab.base.quantities import counted
 from roamlab.captures import logs
+from roamlab.captures.silences import LEAST_S
 from roamlab.traces.schedule import UNITS, decimal, matches, records, text_of
 from roamlab.traces.text import LATEST_S
 
@@ -42,7 +43,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the user asks for; see the options of `roamlab fit`."""
+    """The request of the user; see the options of `roamlab fit`."""
 
     column: str | None = None
     unit: str | None = None
@@ -112,7 +113,7 @@ def _refuse(wanted: Wanted, what: str, *options: str) -> None:
 
 def _of_ping(text: str, path: Path, wanted: Wanted) -> Sample:
     """Silences, of lost and of held answers; those that overlap are one."""
-    least_s = logs.LEAST_S if wanted.above_s is None else wanted.above_s
+    least_s = LEAST_S if wanted.above_s is None else wanted.above_s
     spans: list[tuple[float, float]] = []
     for begin, end in sorted(
         (stall.start_s, stall.start_s + stall.length_s) for stall in logs.ping(text, path, least_s).stalls

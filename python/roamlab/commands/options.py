@@ -68,9 +68,7 @@ class _Path(click.Path):
         return super().convert(named, param, ctx)
 
 
-def fields_of(
-    _context: click.Context, option: click.Parameter, given: tuple[str, ...]
-) -> dict[str, str]:
+def fields_of(_context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
     """The `NAME=VALUE` of an option that may be repeated, as a dictionary."""
     from roamlab.traces import schedule
 

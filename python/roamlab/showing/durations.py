@@ -26,7 +26,7 @@ _SIGNED = b"tEXtSoftware\0roamlab fit"
 
 
 def lines(what: str, values: Values, series: list[Values], found: Fitted) -> list[str]:
-    """The report: the sample, how well each law fits it, and what the user should know of it."""
+    """The report: the sample, how well each law fits it, and warnings about it."""
     count, half = len(values), len(values) // 2
     told = [
         f"{what}: n = {count}, median {text(float(np.median(values)))}, "
@@ -138,5 +138,3 @@ def _content(figure: Figure, ending: str) -> bytes:
     own = {"Software": "roamlab fit"} if ending == ".png" else {"Date": None, "Creator": None}
     figure.savefig(drawn, format=ending[1:], metadata=own)
     return drawn.getvalue()
-
-

@@ -91,7 +91,7 @@ def bound(count: int) -> float:
 
 
 def text(time_s: float, digits: int = 4) -> str:
-    """A time as a scenario has it, with so many digits, to a nanosecond at most."""
+    """A time as a scenario has it, with this number of digits, to a nanosecond at most."""
     value, unit = (time_s, "s") if time_s >= 1 else (time_s * 1e3, "ms")
     places = max(0, digits - 1 - math.floor(math.log10(value))) if value > 0 else 0
     written = f"{value:.{min(places, 9 if unit == 's' else 6)}f}"
@@ -169,8 +169,8 @@ class Fitted:
 def fitted(values: Values) -> Fitted:
     """The simplest law that fits: uniform, exponential, a mixture of two exponential ones, or quantiles.
 
-    A law fits if its distance to the half that it was not fitted to is at most `bound` of that half. Quantiles are taken
-    where none does. Times that are all equal are a constant.
+    A law fits if its distance to the half that it was not fitted to is at most `bound` of that half. Quantiles are
+    taken where none does. Times that are all equal are a constant.
     """
     limit = bound(max(len(values) // 2, 1))
     if values.min() == values.max():
@@ -265,8 +265,8 @@ def _two_exponentials(values: Values) -> _Two:
 def _two(values: Values, step: Callable[[Values], tuple[Values, Values, Values]]) -> _Two:
     """Weights, centres and spreads of two components, and their logarithmic likelihood, by expectation-maximisation.
 
-    It begins with the values below the median and those above it. `step` takes the share of each component in each value, and
-    gives the centres and spreads that fit them, and the logarithms of the densities.
+    It begins with the values below the median and those above it. `step` takes the share of each component in each
+    value, and gives the centres and spreads that fit them, and the logarithms of the densities.
     """
     low = np.where(values <= np.median(values), 0.9, 0.1)
     shares, before = np.array([low, 1 - low]), -math.inf
@@ -284,7 +284,7 @@ def _two(values: Values, step: Callable[[Values], tuple[Values, Values, Values]]
 
 @dataclass(frozen=True)
 class Grouping:
-    """Whether events come in groups: the counts of equal windows against those of a Poisson process."""
+    """Test for groups of events: the counts of equal windows against those of a Poisson process."""
 
     windows: int
     dispersion: float
@@ -295,7 +295,7 @@ class Grouping:
 
     @property
     def verdict(self) -> str:
-        """ "grouped", "regular", "as a Poisson process" or "undecided"."""
+        """One of "grouped", "regular", "as a Poisson process" and "undecided"."""
         if self.windows < _LEAST_WINDOWS:
             return "undecided"
         if self.p_grouped < SIGNIFICANT:
@@ -306,8 +306,8 @@ class Grouping:
 def grouping(series: Sequence[Values]) -> Grouping:
     """Of the times of events, in s; each series has its own beginning, its first event.
 
-    The index of dispersion (Cox and Lewis, "The Statistical Analysis of Series of Events", 1966, §6.3): (k - 1) times it
-    is chi-square with k - 1 degrees of freedom. Windows have 5 events on average.
+    The index of dispersion (Cox and Lewis, "The Statistical Analysis of Series of Events", 1966, §6.3): (k - 1) times
+    it is chi-square with k - 1 degrees of freedom. Windows have 5 events on average.
     """
     from scipy.stats import chi2
 
@@ -320,7 +320,9 @@ def grouping(series: Sequence[Values]) -> Grouping:
     for times in series:
         since = np.sort(times)[1:] - times.min() if len(times) > 1 else np.array([])
         full = int(since.max() // window) if len(since) else 0
-        counts += np.histogram(since[since <= full * window], full, (0, full * window))[0].tolist() if full else []
+        counts += (
+            np.histogram(since[since <= full * window], full, (0, full * window))[0].tolist() if full else []
+        )
     if len(counts) < 2 or not any(counts):
         return Grouping(len(counts), math.nan, math.nan, math.nan)
     dispersion = float(np.var(counts, ddof=1) / np.mean(counts))

@@ -1,6 +1,7 @@
-"""`roamlab fit`: laws that hold on data that they were not fitted to, what is told of a sample, and what is refused.
+"""`roamlab fit`: laws that hold on data that they were not fitted to, the report on a sample, and what is refused.
 
-`samples/handovers-2023.csv.gz` has 3,265 durations of handovers, Start to End, of one half of the CC0 data set of a PAM 2025 paper.
+`samples/handovers-2023.csv.gz` has 3,265 durations of handovers, Start to End, of one half of the CC0 data set
+of a PAM 2025 paper.
 """
 
 from __future__ import annotations
@@ -151,7 +152,10 @@ app = {{ kind = "cbr", rate = "0.8 Mbit/s", packet = "100 B" }}
     [
         ("uniform", lambda rng: rng.uniform(1, 2, 400)),
         ("exponential", lambda rng: rng.exponential(2, 400)),
-        ("mixture", lambda rng: np.where(rng.random(400) < 0.7, rng.exponential(0.5, 400), rng.exponential(20, 400))),
+        (
+            "mixture",
+            lambda rng: np.where(rng.random(400) < 0.7, rng.exponential(0.5, 400), rng.exponential(20, 400)),
+        ),
         ("quantiles", lambda rng: rng.lognormal(0, 0.4, 400)),
     ],
 )
@@ -184,7 +188,9 @@ def test_distances_are_those_of_scipy() -> None:
     )
     assert distance(constant(np.array([1.0, 1.0])), np.array([1.0, 2.0])) == 0.5
     steps = np.repeat([1.0, 2.0], 50)
-    assert distance(quantiles(steps), steps) <= 0.1, "steps of a sample are steps of its law, between two of its points"
+    assert distance(quantiles(steps), steps) <= 0.1, (
+        "steps of a sample are steps of its law, between two of its points"
+    )
 
 
 def test_a_true_law_is_rarely_rejected_and_a_mixture_rarely_seen_where_none_is() -> None:
@@ -293,7 +299,11 @@ def test_tables_of_other_programs_are_read(tmp_path: Path, text: str, first: str
         ('gap_s\n"1,5"\n', [], ["sample.csv:2", "write 1.5, with a decimal point"]),
         ("gap_s;x\n1.000,5;a\n", [], ["sample.csv:2", "gap_s is '1.000,5'"]),
         ("gap,x\n1,a\n", ["--column", "gap"], ["no unit", "--unit ms"]),
-        ("gap_s,x\n1,a\n", ["--column", "gaps_s"], ["sample.csv:2", "no column 'gaps_s'", "did you mean 'gap_s'?"]),
+        (
+            "gap_s,x\n1,a\n",
+            ["--column", "gaps_s"],
+            ["sample.csv:2", "no column 'gaps_s'", "did you mean 'gap_s'?"],
+        ),
         ("gap_s\n1\n", ["--unit", "ms"], ["--unit ms", "in s, by its name"]),
         ("a_s,b_s\n1,2\n", [], ["2 of its columns", "--column b_s"]),
         ("gap_s,x\n1,a\n", ["--where", "x=b"], ["sample.csv", "--where"]),

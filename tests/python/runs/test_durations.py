@@ -46,19 +46,18 @@ def quantile_rows(described: dict[str, str]) -> str:
     rows = []
     for table in _tables():
         known = {share: f"{ms:g}" for share, ms in table["measured_ms"]}
-        known |= {share: f"**{ms:g}**" for share, ms in table["curve_ms"] if share not in known}
-        if _is_of_silences(table):
-            known[1.0] = f"**{table['curve_ms'][-1][1]:.0f}**"
+        assumed = {share: round(ms, 1) for share, ms in table["curve_ms"] if share not in known}
+        known |= {share: f"**{ms:g}**" for share, ms in assumed.items()}
         cells = [known.get(share, "") for share in SHARES]
         rows.append(f"| `{table['name']}` | {' | '.join(cells)} | {described[table['name']]} |")
-    return re.sub(r"\*\*(\d+\.\d)\d+\*\*", r"**\1**", "\n".join(rows))
+    return "\n".join(rows)
 
 
 def silence_rows() -> str:
     """The rows of the page's table of silences."""
     rows = []
     for table in filter(_is_of_silences, _tables()):
-        counts = re.findall(r"(?<=[ :])(\d+(?:\.\d+)?)(?= (?:per|above))", table["summary"].split(": ")[1])
+        counts = re.findall(r"(?:^|, )([\d.]+) ", table["summary"].split(": ")[1])
         rows.append(f"| `{table['name']}` | {' | '.join(counts)} | {3600 / float(counts[0]):.1f} s |")
     return "\n".join(rows)
 
@@ -77,7 +76,9 @@ def draw(folder: Path) -> SavedFigure:
         for axes, (title, names) in zip(all_axes, PANELS.items(), strict=True):
             for table in (each for each in _tables() if re.fullmatch(names, each["name"])):
                 shares, times = np.array(table["curve_ms"]).T
-                (line,) = axes.plot(times, shares, label=table["name"])
+                # The law is a line in time, which is none on a logarithmic axis.
+                every = np.geomspace(times[0], times[-1], 200)
+                (line,) = axes.plot(every, np.interp(every, times, shares), label=table["name"])
                 points = np.array(table["measured_ms"])
                 axes.plot(
                     points[:, 1],
@@ -91,7 +92,7 @@ def draw(folder: Path) -> SavedFigure:
             axes.xaxis.set_major_formatter(lambda time, _: f"{time:g}")
             axes.set_title(title, loc="left", fontsize=9)
             axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=7.5)
-            label(axes, ("time", "ms"), ("share up to it", "1"))
+            label(axes, ("time", "ms"), ("share of times up to it", "1"))
         return save(figure, folder, PICTURE.stem, "Cumulative distributions of all measured durations.")
 
 
@@ -115,13 +116,18 @@ def _flow(cell: str = "", plan: str = "") -> Scenario:
 run = {{ duration = "60 s" }}
 links = [{{ between = ["s", "r"], rate = "1 Gbit/s", delay = "5 ms" }}]
 hosts = [{{ name = "mh", home = "r", {plan or 'visits = [{ cell = "a", at = "0 s" }]'} }}]
-flows = [{{ name = "f", path = ["s", "mh"], app = {{ kind = "cbr", rate = "0.4 Mbit/s", packet = "500 B" }} }}]
+[[flows]]
+name = "f"
+path = ["s", "mh"]
+app = {{ kind = "cbr", rate = "0.4 Mbit/s", packet = "500 B", start = "2 s" }}
 [mobility]
 kind = "mobile-ip"
 [radio]
 kind = "hard"
 gap = "20 ms"
-{"".join(f'''
+{
+        "".join(
+            f'''
 [cells.{name}]
 router = "r"
 rate = "10 Mbit/s"
@@ -129,7 +135,10 @@ delay = "5 ms"
 queue = {{ kind = "droptail", limit = "1000 pkt" }}
 backhaul = {{ rate = "1 Gbit/s", delay = "1 ms" }}
 {cell}
-''' for name in "ab")}""")
+'''
+            for name in "ab"
+        )
+    }""")
 
 
 def test_silences_of_a_drive_hold_the_packets_of_a_flow() -> None:
@@ -160,12 +169,9 @@ def test_stays_are_drawn_by_the_law_of_a_plan() -> None:
 
 if __name__ == "__main__":
     text = PAGE.read_text(encoding="utf-8")
-    if "\nTABLE\n" in text:
-        PAGE.write_text(
-            text.replace("\nTABLE\n", f"\n{quantile_rows(described())}\n").replace(
-                "\nSILENCES\n", f"\n{silence_rows()}\n"
-            ),
-            encoding="utf-8",
-        )
+    for rows in (quantile_rows(described()), silence_rows()):
+        first = re.escape(rows.split(" | ")[0])
+        text = re.sub(rf"(?<=- \|\n){first}.*?(?=\n\n)", lambda _, rows=rows: rows, text, flags=re.DOTALL)
+    PAGE.write_text(text, encoding="utf-8")
     draw(PICTURE.parent).svg.rename(PICTURE)
     PICTURE.with_suffix(".png").unlink()

@@ -26,7 +26,7 @@ pub struct CellSpec {
     /// Random loss up to the base station, if it is another one; 0: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_loss: Option<LossSpec>,
-    /// Outages of the air link at random times, for all its hosts and both ways at once; absent: none. Only on a dedicated medium.
+    /// Outages of the air link at random times, the same for all its hosts and both ways; absent: none. Only on a dedicated medium.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outages: Option<Box<OutageSpec>>,
     /// The link between access router and base station.

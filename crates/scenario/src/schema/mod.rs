@@ -185,7 +185,7 @@ pub struct LinkSpec {
     /// Changes of the link in mid-run, both ways.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeSpec>,
-    /// Outages at random times, of both ways at once; absent: none.
+    /// Outages at random times, the same both ways; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outages: Option<Box<OutageSpec>>,
 }

@@ -1,6 +1,7 @@
 //! Outages of links and cells at random times: what waits, what is lost, and that both directions have the same ones.
 
 use crate::lab::{results, rows};
+use roamlab_engine::Rng;
 use roamlab_world::{Replication, Scenario, Table};
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
@@ -167,6 +168,58 @@ fn a_cells_outages_are_those_of_its_hosts_both_ways() {
             let causes = rows(&tables, "causes", ["kind", "place"]);
             assert!(causes.iter().any(|row| row[0] == "link-outage"), "{packets} {scheduler}");
         }
+    }
+}
+
+/// A law of times around this number of ms, of a kind that is drawn.
+fn drawn_law(rng: &mut Rng, ms: f64) -> String {
+    let exponential = |mean: f64| format!(r#"{{ kind = "exponential", mean = "{mean:.3} ms" }}"#);
+    match (rng.uniform() * 6.0) as usize {
+        0 => format!(r#""{ms:.3} ms""#),
+        1 => format!(r#"{{ kind = "uniform", least = "{:.3} ms", most = "{:.3} ms" }}"#, ms / 2.0, ms * 1.5),
+        2 => exponential(ms),
+        3 => format!(
+            r#"{{ kind = "quantiles", points = [[0.0, "0 ms"], [0.5, "{ms:.3} ms"], [1.0, "{:.3} ms"]] }}"#,
+            2.0 * ms
+        ),
+        4 => r#"{ kind = "measured", table = "drive_silence_att_2023" }"#.to_owned(),
+        _ => {
+            let (short, long) = (exponential(ms / 4.0), exponential(4.0 * ms));
+            format!(
+                r#"{{ kind = "mixture", components = [{{ weight = 4, law = {short} }}, {{ weight = 1, law = {long} }}] }}"#
+            )
+        }
+    }
+}
+
+/// Each run ends with its laws intact (`results` checks them), and a file arrives whole.
+#[test]
+fn laws_hold_in_random_outages() {
+    let mut rng = Rng::named(5, 0, "outages");
+    for number in 0..60 {
+        let (between, length) = (300.0 + 3000.0 * rng.uniform(), 1.0 + 300.0 * rng.uniform());
+        let packets = ["held", "lost"][number % 2];
+        let transport = ["tcp", "quic"][number / 2 % 2];
+        let loss = 0.02 * rng.uniform();
+        let outages = format!(
+            r#"{{ between = {}, length = {}, packets = "{packets}" }}"#,
+            drawn_law(&mut rng, between),
+            drawn_law(&mut rng, length)
+        );
+        let tables = results(
+            &format!(
+                r#"
+                run = {{ duration = "200 s" }}
+                links = [{{ between = ["a", "b"], rate = "3.7 Mbit/s", delay = "20 ms", loss = {loss:.4}, outages = {outages} }}]
+                flows = [{{ name = "file", path = ["a", "b"], transport = {{ kind = "{transport}" }}, app = {{ kind = "ftp", packets = "1500 pkt" }} }}]
+                "#
+            ),
+            Replication { run: number as u64, ..DRAW },
+        );
+        assert_eq!(rows(&tables, "flows", ["delivered_pkts"])[0][0], "1500", "{number}: {outages}");
+        let is_random = |row: &[String; 1]| row[0] == "random-loss" || row[0] == "queue-overflow";
+        let others = rows(&tables, "drops", ["reason"]).into_iter().filter(|row| !is_random(row)).count();
+        assert!(packets == "lost" || others == 0, "{number}: {outages}");
     }
 }
 

@@ -60,8 +60,9 @@ def command(
     """Print a law of durations that fits a file, as TOML for a scenario.
 
     FILE is a table (CSV with a line of names, or a JSON object on each line) with a column of durations, the output of
-    `ping -D`, or a schedule of handovers (`roamlab schedule`). The law is the simplest that fits: uniform, exponential, a
-    mixture of two exponential laws, or quantiles. Below it: how near it is to data that it was not fitted to.
+    `ping -D`, or a schedule of handovers (`roamlab schedule`). The law is the simplest that fits: uniform, exponential,
+    a mixture of two exponential laws, or quantiles. The report on standard error has the distance of each law to data
+    that it was not fitted to.
     """
     import numpy as np
 

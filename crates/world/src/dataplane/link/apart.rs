@@ -15,7 +15,7 @@ impl Links {
         self.set(id, flag::APART);
     }
 
-    /// A packet arrives after the delay of the link: it neither waits, but for an outage, nor takes time of the link.
+    /// A packet arrives after the delay of the link: it waits for the end of an outage alone, and takes no time of the link.
     pub(super) fn send_apart(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         let (sent, insertion) = (self[id].sends_from(cx.now), cx.scheduler.reserve());
         let earliest = sent + self.hot(id).delay;

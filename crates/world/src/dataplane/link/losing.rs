@@ -8,7 +8,7 @@ use roamlab_radio::{LossProcess, Outages};
 use roamlab_record::cause::{Cause, CauseId, Kind};
 use roamlab_record::ids::{LinkId, Location};
 
-/// What a link loses at random.
+/// Random losses of a link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Losing {
     /// Single packets.
