@@ -195,9 +195,9 @@ def test_distances_are_those_of_scipy() -> None:
 
 def test_a_true_law_is_rarely_rejected_and_a_mixture_rarely_seen_where_none_is() -> None:
     rng = np.random.default_rng(3)
-    laws = [fitted(rng.exponential(1, 200)).law.name for _ in range(60)]
-    assert laws.count("exponential") >= 55
-    alone = [each.clear for _ in range(60) for each in components(rng.lognormal(0, 0.5, 200))]
+    laws = [fitted(rng.exponential(1, 200)).law.name for _ in range(40)]
+    assert laws.count("exponential") >= 37
+    alone = [each.clear for _ in range(40) for each in components(rng.lognormal(0, 0.5, 200))]
     assert sum(alone) <= 2
     humps = np.concatenate([rng.normal(10, 1, 150), rng.normal(50, 2, 150)])
     assert [each.what for each in components(humps) if each.clear] == ["log-normal"]
@@ -313,7 +313,7 @@ def test_tables_of_other_programs_are_read(tmp_path: Path, text: str, first: str
         ("gap_s\n1\n", ["--figure", "x.pdf"], ["--figure x.pdf", ".svg or .png"]),
         ("PING a\n", ["--column", "gap_s"], ["--column", "output of ping"]),
         ("PING a\n", [], ["0 answers with a time"]),
-        ("\x00\x01\x02\n", [], ["sample.csv"]),
+        ("\x00\x01\x02\n", [], ["sample.csv", "this is no text"]),
     ],
 )
 def test_what_is_no_sample_is_refused_with_its_place(

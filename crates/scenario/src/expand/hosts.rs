@@ -177,19 +177,7 @@ impl<'a> Planned<'a> {
             return Err(problem.help("write one of the two"));
         }
         let itinerary = spec.itinerary();
-        if let Some(Err((part, message))) = itinerary.dwell.map(DurationLaw::check) {
-            return Err(Problem::from_text(field(&format!("plan.dwell.{part}")), &message));
-        }
-        if let Some(dwell) = itinerary.dwell.filter(|dwell| dwell.mean() <= scenario.radio.gap()) {
-            let message = format!(
-                "the host would leave a cell after {}, and needs {} to enter it",
-                dwell.mean(),
-                scenario.radio.gap()
-            );
-            return Err(
-                Problem::at(field("plan.dwell"), message).help("write a time longer than `radio.gap`")
-            );
-        }
+        itinerary.dwell.map_or(Ok(()), |dwell| check_dwell(dwell, scenario.radio.gap(), &field))?;
         let mut patterns = Patterns::new(scenario.cells.keys().map(String::as_str), "cell");
         let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
         let every = ["*".to_owned()];
@@ -233,6 +221,19 @@ impl<'a> Planned<'a> {
         let first = (self.first + number as usize) % self.cells.names.len();
         PlannedVisits { cells: Arc::clone(&self.cells), first, late, shortest: self.shortest }
     }
+}
+
+/// Checks that stays of this law can be drawn, and are longer than the gap of the radio on average.
+fn check_dwell(dwell: &DurationLaw, gap: Duration, field: &impl Fn(&str) -> String) -> Result<(), Problem> {
+    if let Err((part, message)) = dwell.check() {
+        return Err(Problem::from_text(field(&format!("plan.dwell.{part}")), &message));
+    }
+    if dwell.mean() <= gap {
+        let mean = dwell.mean();
+        let message = format!("the host would leave a cell after {mean}, and needs {gap} to enter it");
+        return Err(Problem::at(field("plan.dwell"), message).help("write a time longer than `radio.gap`"));
+    }
+    Ok(())
 }
 
 /// The neighbours of each cell of a random walk.

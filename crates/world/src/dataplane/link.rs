@@ -17,7 +17,7 @@ use crate::ids::CellId;
 use crate::wifi::association::Associations;
 use roamlab_engine::{Bytes, Duration, Rate, Time, prefetch, prefetch_at};
 use roamlab_packet::{PacketId, PacketPool, Waiting};
-use roamlab_radio::{AnyMedium, Outages, RecordedTransmitter};
+use roamlab_radio::{AnyMedium, LossProcess, Outages, RecordedTransmitter};
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, NodeId};
 use std::collections::VecDeque;
@@ -30,8 +30,6 @@ mod medium;
 mod recorded;
 mod setup;
 mod slow_path;
-
-use losing::Losing;
 
 /// Where a link ends.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -94,6 +92,17 @@ impl Offered {
             Offered::Nothing | Offered::Sent => None,
         }
     }
+}
+
+/// Random losses of a link.
+#[derive(Clone, Debug, Default)]
+struct Losing {
+    /// Single packets.
+    packets: Option<LossProcess>,
+    /// All packets that arrive in an outage.
+    outages: Option<Outages>,
+    /// When the last outage began that lost a packet, and its row of the causes.
+    noted: Option<(Time, CauseId)>,
 }
 
 /// A medium that links share.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _time(_context: click.Context, _option: click.Parameter, given: str | None) -> float | None:
-    from roamlab.captures.durations import threshold_s
+    from roamlab.commands.durations import threshold_s
 
     return None if given is None else threshold_s(given)
 
@@ -66,7 +66,7 @@ def command(
     """
     import numpy as np
 
-    from roamlab.captures.durations import Wanted, read
+    from roamlab.commands.durations import Wanted, read
     from roamlab.scenarios.changes import inline_toml
     from roamlab.showing import durations as showing
     from roamlab.statistics.durations import fitted

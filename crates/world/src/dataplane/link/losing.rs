@@ -1,23 +1,11 @@
 //! Random losses at the far end of a link: of single packets, and of all that arrive in an outage.
 
-use super::{Links, flag};
+use super::{Links, Losing, flag};
 use crate::context::Context;
-use roamlab_engine::Time;
-use roamlab_packet::DropReason;
+use roamlab_packet::{DropReason, PacketId};
 use roamlab_radio::{LossProcess, Outages};
 use roamlab_record::cause::{Cause, CauseId, Kind};
 use roamlab_record::ids::{LinkId, Location};
-
-/// Random losses of a link.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Losing {
-    /// Single packets.
-    packets: Option<LossProcess>,
-    /// All packets that arrive in an outage.
-    outages: Option<Outages>,
-    /// When the last outage began that lost a packet, and its row of the causes.
-    noted: Option<(Time, CauseId)>,
-}
 
 impl Links {
     /// The link loses packets at random.
@@ -35,25 +23,43 @@ impl Links {
         self[id].losing.get_or_insert_default()
     }
 
-    /// True if [`loses`](Self::loses) has to be asked.
+    /// The reason if the packet that arrives now is lost at random.
     #[inline(always)]
-    pub fn may_lose(&self, id: LinkId) -> bool {
-        self[id].losing.is_some()
+    pub fn loses(&mut self, id: LinkId, cx: &mut Context) -> Option<Lost> {
+        if self[id].losing.is_none() { None } else { self.lost_in(id, cx) }
     }
 
-    /// The reason if the packet that arrives now is lost, and the row that led to it. A random loss is a root.
     #[inline(never)]
-    pub fn loses(&mut self, id: LinkId, cx: &mut Context) -> Option<(DropReason, Option<CauseId>)> {
+    fn lost_in(&mut self, id: LinkId, cx: &mut Context) -> Option<Lost> {
         let losing = self[id].losing.as_deref_mut()?;
         let is_lost = losing.packets.as_mut().is_some_and(LossProcess::loses);
         let Some((begin, _)) = losing.outages.as_mut().and_then(|outages| outages.at(cx.now)) else {
-            return is_lost.then_some((DropReason::RandomLoss, None));
+            return is_lost.then_some(Lost::AtRandom);
         };
         let row = match losing.noted {
             Some((at, row)) if at == begin => row,
             _ => cx.add_cause(Cause::root(Kind::LinkOutage).at(Location::Link(id))),
         };
         losing.noted = Some((begin, row));
-        Some((DropReason::LinkDown, Some(row)))
+        Some(Lost::InOutage(row))
+    }
+}
+
+/// The reason for which a link loses a packet at random.
+#[derive(Copy, Clone, Debug)]
+pub enum Lost {
+    /// A random loss of this packet alone.
+    AtRandom,
+    /// An outage, with its row of the causes.
+    InOutage(CauseId),
+}
+
+impl Lost {
+    /// The packet is lost at the far end of the link.
+    pub fn note(self, packet: PacketId, link: LinkId, cx: &mut Context) {
+        match self {
+            Lost::AtRandom => cx.lose(packet, DropReason::RandomLoss, Location::Link(link)),
+            Lost::InOutage(row) => cx.lose_by(packet, DropReason::LinkDown, Location::Link(link), row),
+        }
     }
 }

@@ -39,14 +39,9 @@ impl Network {
             cx.lose_by(packet, DropReason::LinkDown, Location::Link(link), changed);
             return LocalDelivery::Nothing;
         }
-        if self.links.may_lose(link)
-            && let Some((reason, cause)) = self.links.loses(link, cx)
-        {
+        if let Some(lost) = self.links.loses(link, cx) {
             let Some(packet) = self.repair(link, packet, started, cx) else { return LocalDelivery::Nothing };
-            match cause {
-                None => cx.lose(packet, reason, Location::Link(link)),
-                Some(cause) => cx.lose_by(packet, reason, Location::Link(link), cause),
-            }
+            lost.note(packet, link, cx);
             return LocalDelivery::Nothing;
         }
         let (node, packet) = match to {

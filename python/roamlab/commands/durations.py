@@ -70,7 +70,19 @@ def threshold_s(given: str) -> float:
 def read(path: Path, wanted: Wanted) -> Sample:
     """The durations in a file. `BadInput` has file, line and field."""
     text = read_text(path, _EXPECTED).removeprefix("\ufeff")
-    first = next(line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
+    if path.suffix.lower() == ".toml":
+        raise BadInput(
+            path,
+            "this is TOML, perhaps a scenario",
+            expected=_EXPECTED,
+            remedy="name the file with the durations; a scenario takes the law that this command prints",
+        )
+    if "\0" in text:
+        raise BadInput(
+            path, "this is no text", expected=_EXPECTED, remedy="name a text file, in UTF-8, without NUL bytes"
+        )
+    lines = (line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
+    first = next(lines, "")
     if _PING.match(first):
         _refuse(wanted, "the output of ping", "column", "unit", "time", "only")
         return _of_ping(text, path, wanted)
