@@ -105,6 +105,15 @@ struct Losing {
     noted: Option<(Time, CauseId)>,
 }
 
+/// The reason for which a link loses a packet at random.
+#[derive(Copy, Clone, Debug)]
+pub enum Lost {
+    /// A random loss of this packet alone.
+    AtRandom,
+    /// An outage, with its row of the causes.
+    InOutage(CauseId),
+}
+
 /// A medium that links share.
 #[derive(Clone, Debug)]
 struct SharedMedium {

@@ -1,10 +1,9 @@
 //! Random losses at the far end of a link: of single packets, and of all that arrive in an outage.
 
-use super::{Links, Losing, flag};
+use super::{Links, Losing, Lost, flag};
 use crate::context::Context;
-use roamlab_packet::{DropReason, PacketId};
 use roamlab_radio::{LossProcess, Outages};
-use roamlab_record::cause::{Cause, CauseId, Kind};
+use roamlab_record::cause::{Cause, Kind};
 use roamlab_record::ids::{LinkId, Location};
 
 impl Links {
@@ -42,24 +41,5 @@ impl Links {
         };
         losing.noted = Some((begin, row));
         Some(Lost::InOutage(row))
-    }
-}
-
-/// The reason for which a link loses a packet at random.
-#[derive(Copy, Clone, Debug)]
-pub enum Lost {
-    /// A random loss of this packet alone.
-    AtRandom,
-    /// An outage, with its row of the causes.
-    InOutage(CauseId),
-}
-
-impl Lost {
-    /// The packet is lost at the far end of the link.
-    pub fn note(self, packet: PacketId, link: LinkId, cx: &mut Context) {
-        match self {
-            Lost::AtRandom => cx.lose(packet, DropReason::RandomLoss, Location::Link(link)),
-            Lost::InOutage(row) => cx.lose_by(packet, DropReason::LinkDown, Location::Link(link), row),
-        }
     }
 }
