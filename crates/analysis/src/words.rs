@@ -12,7 +12,7 @@ const STEPS: [(&str, &str); 34] = [
     ("on-air", "{host} heard its cell, or missed beacons or acknowledgements of it"),
     ("prediction", "a handover of {host} was predicted"),
     ("link-change", "the scenario changed the link {place}"),
-    ("link-outage", "the recorded link {place} sent nothing"),
+    ("link-outage", "the link {place} had an outage"),
     ("delayed-message", "a fault delayed the message {name}"),
     ("underway", "segment {seq} of {flow} or its acknowledgement was in flight for long"),
     ("delayed-ack", "the receiver of {flow} delayed an acknowledgement"),

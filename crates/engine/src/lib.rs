@@ -24,7 +24,10 @@ mod time;
 mod units;
 
 pub use input::{BadLine, InputFile, Recording, Refused};
-pub use law::{DrawnDuration, DurationLaw, Exponential, Measured, MeasuredDurations, Quantiles, Uniform};
+pub use law::{
+    Component, DrawnDuration, DurationLaw, Exponential, Measured, MeasuredDurations, Mixture, Quantiles,
+    Uniform,
+};
 pub use prefetch::{prefetch, prefetch_at};
 pub use ring::Ring;
 pub use rng::{RandomNumbers, Rng, Streams};

@@ -9,6 +9,7 @@ mod handover;
 mod loss;
 pub mod measurement;
 mod medium;
+mod outage;
 pub mod plan;
 mod recorded;
 pub mod scheduler;
@@ -30,6 +31,7 @@ pub use measurement::{Condition, Event, Finding, Meter, Reference, Test};
 pub use medium::{
     AnyMedium, Dedicated, Frame, MEDIA, Medium, MediumSpec, Reached, Role, Transmission, TxOutcome,
 };
+pub use outage::{OutagePackets, OutageSpec, Outages};
 pub use plan::{Cells, Itinerary, PLANS, PlanSpec};
 pub use recorded::{Opportunities, RecordedTransmitter};
 pub use scheduler::{BearerShare, CellScheduler, SCHEDULERS, SchedulerSpec};

@@ -60,7 +60,7 @@ vocabulary! {
         Prediction => "prediction";
         /// root: the scenario changes a link
         LinkChange => "link-change";
-        /// root: a packet begins to wait for a recorded link that delivers it no earlier than 100 ms later
+        /// root: an outage of a link loses its first packet, or a packet begins to wait 100 ms or longer for a link that is out or recorded
         LinkOutage => "link-outage";
         /// root: a fault of the scenario delays a message
         DelayedMessage => "delayed-message";

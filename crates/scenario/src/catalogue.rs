@@ -6,7 +6,8 @@ use roamlab_tcp::{PARAMETERS, Profile, TcpSpec, Variant};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-/// Families, with the name and one-line summary of each member, as JSON.
+/// Families, with the name and one-line summary of each member, as JSON. Measured durations have the points of their
+/// quantile functions too, in ms.
 pub fn catalogue() -> String {
     let rows = |rows: &mut dyn Iterator<Item = (&str, String)>| -> Value {
         rows.map(|(name, summary)| json!({ "name": name, "summary": summary })).collect()
@@ -18,7 +19,13 @@ pub fn catalogue() -> String {
         roamlab_qdisc::NAMES.iter().map(|name| (*name, roamlab_qdisc::summary(name).unwrap_or_default()));
     let names =
         |names: &mut dyn Iterator<Item = &'static str>| rows(&mut names.map(|name| (name, String::new())));
-    let mut durations = MeasuredDurations::ALL.iter().map(|table| (table.name(), table.summary()));
+    let durations: Value = MeasuredDurations::ALL
+        .iter()
+        .map(|table| {
+            let (measured, curve) = (table.points_ms(), table.curve_ms());
+            json!({ "name": table.name(), "summary": table.summary(), "measured_ms": measured, "curve_ms": curve })
+        })
+        .collect();
     let catalogue = json!({
         "queue disciplines": rows(&mut { disciplines }),
         "transports": pairs(roamlab_transport::TRANSPORTS),
@@ -33,7 +40,7 @@ pub fn catalogue() -> String {
         "plans of movement": pairs(roamlab_radio::PLANS),
         "topologies": pairs(crate::schema::topology::TOPOLOGIES),
         "mobility protocols": pairs(roamlab_mobility::PROTOCOLS),
-        "measured durations": rows(&mut durations),
+        "measured durations": durations,
         "messages": names(&mut crate::names::messages()),
         "drop reasons": names(&mut DropReason::ALL.iter().map(|reason| reason.name())),
     });

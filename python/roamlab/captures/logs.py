@@ -45,8 +45,8 @@ class _Answer:
     rtt_s: float
 
 
-def ping(text: str, path: Path) -> Log:
-    """The log of `ping -D`: lost answers, and answers that waited."""
+def ping(text: str, path: Path, least_s: float = LEAST_S) -> Log:
+    """The log of `ping -D`: lost answers, and answers that waited, for longer than `least_s`."""
     answers: dict[int, _Answer] = {}
     last, lines = 0, ANSWER.findall(text)
     for at, _, low, rtt in lines:
@@ -72,17 +72,19 @@ def ping(text: str, path: Path) -> Log:
         [f"round trip {base:.3f} s at least, {median(rtts):.3f} s in the median, {rtts[-1]:.3f} s at most"],
     )
     log.start_ns, log.length_s = round(start * 1e9), found[-1].sent_s - start
-    log.stalls = _lost(pairs, interval, start) + _held(found, interval, start)
+    log.stalls = _lost(pairs, interval, start, least_s) + _held(found, interval, start, least_s)
     log.stalls.sort(key=lambda stall: -stall.length_s)
     return log
 
 
-def _lost(pairs: list[tuple[_Answer, _Answer]], interval: float, start: float) -> list[Silence]:
+def _lost(
+    pairs: list[tuple[_Answer, _Answer]], interval: float, start: float, least_s: float
+) -> list[Silence]:
     """Requests in a row without an answer."""
     found = []
     for before, after in pairs:
         missing = after.number - before.number - 1
-        if missing * interval > LEAST_S:
+        if missing * interval > least_s:
             begin, length = before.sent_s - start, after.sent_s - before.sent_s
             many = counted(missing, "request or its answer was", "requests or their answers were")
             said = (
@@ -93,7 +95,7 @@ def _lost(pairs: list[tuple[_Answer, _Answer]], interval: float, start: float) -
     return found
 
 
-def _held(found: list[_Answer], interval: float, start: float) -> list[Silence]:
+def _held(found: list[_Answer], interval: float, start: float, least_s: float) -> list[Silence]:
     """Answers that came together: the round trip falls by an interval from one to the next."""
     silences, at = [], 0
     while at < len(found):
@@ -105,7 +107,7 @@ def _held(found: list[_Answer], interval: float, start: float) -> list[Silence]:
                 break
             end += 1
         length = first.rtt_s - found[end].rtt_s
-        if end > at and length > LEAST_S:
+        if end > at and length > least_s:
             begin = first.sent_s - start
             said = (
                 f"no answer for {length:.3f} s, {begin:.3f} to {begin + length:.3f} s: "

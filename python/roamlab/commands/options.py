@@ -68,6 +68,13 @@ class _Path(click.Path):
         return super().convert(named, param, ctx)
 
 
+def fields_of(_context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """The `NAME=VALUE` of an option that may be repeated, as a dictionary."""
+    from roamlab.traces import logs
+
+    return logs.pairs(max(option.opts, key=len), given)
+
+
 SECONDS = _Real("s")
 AMOUNT = _Real()
 NUMBER = _Number(0, 2**64 - 1)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 UNITS = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
 """Units of times, each with its parts of a second."""
+BEYOND: Any = None
+"""The field of a record with the values for which a table has no name."""
 QUOTED = 40
 """Characters of a value that are quoted in an error."""
 
@@ -112,7 +114,14 @@ def records(log: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for line, row in table.rows():
         record: dict[str, Any] = dict(zip(table.names, row, strict=False))
         record.update(dict.fromkeys(table.names[len(row) :]))
+        if len(row) > len(table.names):
+            record[BEYOND] = row[len(table.names) :]
         yield line, record
+
+
+def matches(record: Mapping[str, Any], only: Mapping[str, str]) -> bool:
+    """True if the record has these values in these fields, as text."""
+    return all(text_of(record.get(field)) == value for field, value in only.items())
 
 
 def columns(log: Path, names: Sequence[str], only: Mapping[str, str]) -> Iterator[tuple[int, Sequence[str]]]:
@@ -122,7 +131,7 @@ def columns(log: Path, names: Sequence[str], only: Mapping[str, str]) -> Iterato
     """
     if of_lines(log):
         for line, record in _objects(log):
-            if all(text_of(record.get(field)) == value for field, value in only.items()):
+            if matches(record, only):
                 for name in names:
                     if name not in record:
                         raise missing(log, line, name, record)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import seconds
-from roamlab.traces.logs import QUOTED, UNITS, bad, decimal, instant, missing, records, text_of
+from roamlab.traces.logs import QUOTED, UNITS, bad, decimal, instant, matches, missing, records, text_of
 from roamlab.traces.text import LATEST_S
 
 if TYPE_CHECKING:
@@ -110,11 +110,7 @@ def convert(
     If `fields` names a cell, it has samples of serving cells or of levels, and handovers follow by `serving`.
     `BadInput` has file and line.
     """
-    counted = (
-        (line, record)
-        for line, record in records(log)
-        if all(text_of(record.get(field)) == value for field, value in only.items())
-    )
+    counted = ((line, record) for line, record in records(log) if matches(record, only))
     if fields.cell is not None:
         samples = [
             _sample(log, line, record, fields, begin, serving or Serving()) for line, record in counted

@@ -2,7 +2,7 @@
 //! table below.
 //!
 //! A plan has a list of cells. A kind determines the next cell. The times are the same for all kinds: the host leaves
-//! for its first cell at `at`, and then for another every `dwell`, until it has changed cells `moves` times or the run
+//! for its first cell at `at`, and then for another behind each `dwell`, until it has changed cells `moves` times or the run
 //! ends. A new kind needs a file with `Params` and the struct that implements [`Route`], its `mod` line and its row.
 
 pub mod line;
@@ -13,7 +13,7 @@ pub mod stay;
 
 use crate::Visit;
 use roamlab_engine::tagged::{self, Family};
-use roamlab_engine::{Duration, Rng};
+use roamlab_engine::{Duration, DurationLaw, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -51,13 +51,13 @@ pub struct Itinerary<'a> {
     /// When the host enters its first cell.
     pub at: Duration,
     /// How long it stays in a cell; `None`: forever.
-    pub dwell: Option<Duration>,
+    pub dwell: Option<&'a DurationLaw>,
     /// Changes of cell at most.
     pub moves: Option<u32>,
 }
 
 /// Parameters of a plan by which a host moves.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Steps {
     /// The cells, in order: names, or patterns with `*`; absent: all.
@@ -69,8 +69,9 @@ pub struct Steps {
     /// When it turns to its first cell.
     #[serde(default)]
     pub at: Duration,
-    /// Time between turning to one cell and turning to the next.
-    pub dwell: Duration,
+    /// Time between turning to one cell and turning to the next; or a law, by which each is drawn from the host's stream
+    /// `HOST/plan`. ASSUMPTION: a drawn time is longer than the gap of the radio; a shorter one becomes 1 ns longer than it.
+    pub dwell: DurationLaw,
     /// How often it changes cells at most; absent: as long as the run lasts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moves: Option<u32>,
@@ -79,7 +80,7 @@ pub struct Steps {
 impl Steps {
     fn itinerary(&self) -> Itinerary<'_> {
         let Steps { cells, begin, at, dwell, moves } = self;
-        Itinerary { cells, begin: begin.as_deref(), at: *at, dwell: Some(*dwell), moves: *moves }
+        Itinerary { cells, begin: begin.as_deref(), at: *at, dwell: Some(dwell), moves: *moves }
     }
 }
 
@@ -122,7 +123,8 @@ macro_rules! plans {
 
             /// It draws random numbers: each run has its own visits.
             pub fn is_random(&self) -> bool {
-                match self {
+                let draws_times = matches!(self.itinerary().dwell, Some(DurationLaw::Drawn(_)));
+                draws_times || match self {
                     $(PlanSpec::$type(_) => $module::$type::IS_RANDOM,)+
                 }
             }
@@ -165,20 +167,20 @@ impl<'de> Deserialize<'de> for PlanSpec {
 }
 
 impl PlanSpec {
-    /// Visits of a host at most, in a run of this length.
+    /// Visits of a host at most, in a run of this length; with drawn times on average.
     pub fn most_visits(&self, duration: Duration) -> u64 {
         let Itinerary { at, dwell: Some(dwell), moves, .. } = self.itinerary() else { return 1 };
-        let fit = duration.saturating_sub(at).as_nanos() / dwell.as_nanos().max(1);
+        let fit = duration.saturating_sub(at).as_nanos() / dwell.mean().as_nanos().max(1);
         moves.map_or(fit, |moves| fit.min(u64::from(moves))).saturating_add(1)
     }
 
     /// The visits of a host that begins in cell `first`, `late` after the plan's beginning: each a cell and when the host
-    /// turns to it. The first always takes place, the others before `end`.
+    /// turns to it. The first always takes place, the others before `end`. No drawn stay is shorter than `shortest`.
     pub fn visits(
         &self,
         cells: &Cells,
         (first, late): (usize, Duration),
-        end: Duration,
+        (shortest, end): (Duration, Duration),
         mut rng: Option<&mut Rng>,
     ) -> Vec<(usize, Duration)> {
         let Itinerary { at, dwell, moves, .. } = self.itinerary();
@@ -187,7 +189,11 @@ impl PlanSpec {
         let mut route = AnyRoute::new(self);
         let (mut cell, mut time) = (first, at + late);
         while moves.is_none_or(|moves| visits.len() <= moves as usize) {
-            time += dwell;
+            time += match (dwell, &mut rng) {
+                (DurationLaw::Constant(dwell), _) => *dwell,
+                (law, Some(rng)) => law.draw(rng).max(shortest),
+                (law, None) => law.mean().max(shortest),
+            };
             if time >= end {
                 break;
             }
@@ -216,7 +222,12 @@ mod tests {
     }
 
     fn visited(text: &str, first: usize, seconds: u64, rng: Option<&mut Rng>) -> Vec<usize> {
-        let visits = plan(text).visits(&cells(4), (first, Duration::ZERO), Duration::from_secs(seconds), rng);
+        let visits = plan(text).visits(
+            &cells(4),
+            (first, Duration::ZERO),
+            (Duration::ZERO, Duration::from_secs(seconds)),
+            rng,
+        );
         visits.into_iter().map(|(cell, _)| cell).collect()
     }
 
@@ -235,9 +246,29 @@ mod tests {
     #[test]
     fn visits_come_every_dwell_and_later_by_as_much_as_the_host_is_late() {
         let plan = plan(r#"{"kind": "line", "at": "2 s", "dwell": "3 s"}"#);
-        let visits = plan.visits(&cells(4), (0, Duration::from_secs(1)), Duration::from_secs(9), None);
+        let visits = plan.visits(
+            &cells(4),
+            (0, Duration::from_secs(1)),
+            (Duration::ZERO, Duration::from_secs(9)),
+            None,
+        );
         assert_eq!(visits, [(0, Duration::from_secs(3)), (1, Duration::from_secs(6))]);
         assert!(visits.len() as u64 <= plan.most_visits(Duration::from_secs(9)));
+    }
+
+    #[test]
+    fn drawn_stays_follow_their_law_and_are_longer_than_the_gap() {
+        let text = r#"{"kind": "ping-pong", "dwell": {"kind": "exponential", "mean": "1 s"}}"#;
+        let (plan, shortest) = (plan(text), Duration::from_millis(100));
+        assert!(plan.is_random());
+        let mut rng = Rng::named(1, 0, "mh/plan");
+        let end = Duration::from_secs(10_000);
+        let visits = plan.visits(&cells(4), (0, Duration::ZERO), (shortest, end), Some(&mut rng));
+        let stays: Vec<f64> = visits.windows(2).map(|pair| (pair[1].1 - pair[0].1).as_secs_f64()).collect();
+        assert!(stays.iter().all(|&stay| stay >= 0.1));
+        // E max(X, 0.1) = 0.1 + exp(-0.1) of an exponential X with mean 1; the deviation of the mean of 10,000 is 0.01.
+        let mean = stays.iter().sum::<f64>() / stays.len() as f64;
+        assert!((mean - (0.1 + libm::exp(-0.1))).abs() < 0.04, "{mean}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! the cells. The host's stream `HOST/plan` decides, so every run of an ensemble has a different walk.
 
 use super::{Cells, Itinerary, Route};
-use roamlab_engine::{Duration, Rng};
+use roamlab_engine::{Duration, DurationLaw, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub enum Neighbours {
 }
 
 /// Parameters of a random walk.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// The cells: names, or patterns with `*`; absent: all.
@@ -32,8 +32,8 @@ pub struct Params {
     /// When it turns to its first cell.
     #[serde(default)]
     pub at: Duration,
-    /// Time between turning to one cell and turning to the next.
-    pub dwell: Duration,
+    /// Time between turning to one cell and turning to the next; or a law, as of the other plans.
+    pub dwell: DurationLaw,
     /// How often it changes cells at most; absent: as long as the run lasts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moves: Option<u32>,
@@ -49,7 +49,7 @@ pub struct Params {
 impl Params {
     pub(super) fn itinerary(&self) -> Itinerary<'_> {
         let Params { cells, begin, at, dwell, moves, .. } = self;
-        Itinerary { cells, begin: begin.as_deref(), at: *at, dwell: Some(*dwell), moves: *moves }
+        Itinerary { cells, begin: begin.as_deref(), at: *at, dwell: Some(dwell), moves: *moves }
     }
 }
 

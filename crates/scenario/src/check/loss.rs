@@ -1,8 +1,9 @@
-//! Random loss: probabilities, and the links that may have it.
+//! Random loss and outages: probabilities and laws, and the links that may have them.
 
 use crate::problem::{Problem, quoted_key};
-use crate::schema::Scenario;
-use roamlab_radio::{LossSpec, MediumSpec};
+use crate::schema::{LinkRate, Scenario};
+use roamlab_engine::RandomNumbers;
+use roamlab_radio::{LossSpec, MediumSpec, OutagePackets, OutageSpec};
 
 /// Checks the random losses of links, cells and backhauls.
 pub fn check(scenario: &Scenario) -> Result<(), Problem> {
@@ -31,6 +32,48 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
                 return Err(Problem::from_text(format!("{field}.{name}{dot}{part}"), &message));
             }
         }
+    }
+    Ok(())
+}
+
+/// Checks the outages of links and cells.
+pub fn check_outages(scenario: &Scenario) -> Result<(), Problem> {
+    for (index, link) in scenario.links.iter().enumerate() {
+        check_outage(scenario, &format!("links[{index}]"), link.outages.as_deref(), &link.rate)?;
+    }
+    for (name, cell) in &scenario.cells {
+        let field = format!("cells.{}", quoted_key(name));
+        if cell.outages.is_some() && !matches!(cell.medium, MediumSpec::Dedicated(_)) {
+            let problem = Problem::at(format!("{field}.outages"), "expected no outages on a shared medium");
+            return Err(problem.help("write `medium = { kind = \"dedicated\" }`, or leave `outages` out"));
+        }
+        check_outage(scenario, &field, cell.outages.as_deref(), &cell.rate)?;
+    }
+    Ok(())
+}
+
+fn check_outage(
+    scenario: &Scenario,
+    field: &str,
+    outages: Option<&OutageSpec>,
+    rate: &LinkRate,
+) -> Result<(), Problem> {
+    let Some(outages) = outages else { return Ok(()) };
+    if let Err((part, message)) = outages.check() {
+        return Err(Problem::from_text(format!("{field}.outages.{part}"), &message));
+    }
+    if scenario.run.random_numbers == RandomNumbers::Ns2 {
+        let message = "expected no outages with the generator of ns-2: both directions draw from one stream of the link";
+        let problem = Problem::at(format!("{field}.outages"), message);
+        return Err(
+            problem.help("write `random_numbers = \"chacha\"` in [run], or `changes` with `up = false`")
+        );
+    }
+    if outages.packets == OutagePackets::Held && rate.is_recorded() {
+        let message =
+            "expected \"lost\": a recorded link sends at the times of its trace, which has its outages";
+        let problem = Problem::at(format!("{field}.outages.packets"), message);
+        return Err(problem.help("write \"lost\", or a constant rate"));
     }
     Ok(())
 }

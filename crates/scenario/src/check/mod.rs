@@ -61,6 +61,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     check_cells(scenario, &routers)?;
     queues::check(scenario)?;
     loss::check(scenario)?;
+    loss::check_outages(scenario)?;
     check_hosts(scenario, &routers)?;
     mobility::check(scenario, &routers)?;
     radio::check(scenario)?;

@@ -5,7 +5,7 @@ use crate::problem::Problem;
 use crate::schema::planned::PlannedVisits;
 use crate::schema::{HostSpec, MOST_GENERATED, Scenario};
 use crate::suggest::{known_pattern, known_value};
-use roamlab_engine::{Duration, Streams};
+use roamlab_engine::{Duration, DurationLaw, Streams};
 use roamlab_radio::plan::random_neighbour::{Neighbours, Params as RandomWalk};
 use roamlab_radio::plan::schedule::Params as Scheduled;
 use roamlab_radio::{Cells, PlanSpec, Visit};
@@ -162,6 +162,7 @@ struct Planned<'a> {
     spec: &'a PlanSpec,
     cells: Arc<Cells>,
     first: usize,
+    shortest: Duration,
 }
 
 impl<'a> Planned<'a> {
@@ -176,15 +177,7 @@ impl<'a> Planned<'a> {
             return Err(problem.help("write one of the two"));
         }
         let itinerary = spec.itinerary();
-        if let Some(dwell) = itinerary.dwell.filter(|&dwell| dwell <= scenario.radio.gap()) {
-            let message = format!(
-                "the host would leave a cell after {dwell}, and needs {} to enter it",
-                scenario.radio.gap()
-            );
-            return Err(
-                Problem::at(field("plan.dwell"), message).help("write a time longer than `radio.gap`")
-            );
-        }
+        itinerary.dwell.map_or(Ok(()), |dwell| check_dwell(dwell, scenario.radio.gap(), &field))?;
         let mut patterns = Patterns::new(scenario.cells.keys().map(String::as_str), "cell");
         let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
         let every = ["*".to_owned()];
@@ -219,14 +212,28 @@ impl<'a> Planned<'a> {
             PlanSpec::RandomNeighbour(walk) => neighbours(scenario, walk, &names, place, &field)?,
             _ => Vec::new(),
         };
-        Ok(Planned { spec, cells: Arc::new(Cells { names, neighbours }), first })
+        let shortest = scenario.radio.gap() + Duration::from_nanos(1);
+        Ok(Planned { spec, cells: Arc::new(Cells { names, neighbours }), first, shortest })
     }
 
     /// The movement of the host with this number in its group.
     fn walk(&self, number: u32, late: Duration) -> PlannedVisits {
         let first = (self.first + number as usize) % self.cells.names.len();
-        PlannedVisits { cells: Arc::clone(&self.cells), first, late }
+        PlannedVisits { cells: Arc::clone(&self.cells), first, late, shortest: self.shortest }
     }
+}
+
+/// Checks that stays of this law can be drawn, and are longer than the gap of the radio on average.
+fn check_dwell(dwell: &DurationLaw, gap: Duration, field: &impl Fn(&str) -> String) -> Result<(), Problem> {
+    if let Err((part, message)) = dwell.check() {
+        return Err(Problem::from_text(field(&format!("plan.dwell.{part}")), &message));
+    }
+    if dwell.mean() <= gap {
+        let mean = dwell.mean();
+        let message = format!("the host would leave a cell after {mean}, and needs {gap} to enter it");
+        return Err(Problem::at(field("plan.dwell"), message).help("write a time longer than `radio.gap`"));
+    }
+    Ok(())
 }
 
 /// The neighbours of each cell of a random walk.

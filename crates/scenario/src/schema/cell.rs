@@ -3,7 +3,7 @@
 use super::rate::{LinkDelay, LinkRate, Way};
 use roamlab_engine::{Duration, Packets, Rate};
 use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{LossSpec, MediumSpec, SchedulerSpec, Transmitter};
+use roamlab_radio::{LossSpec, MediumSpec, OutageSpec, SchedulerSpec, Transmitter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,6 +26,9 @@ pub struct CellSpec {
     /// Random loss up to the base station, if it is another one; 0: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_loss: Option<LossSpec>,
+    /// Outages of the air link at random times, the same for all its hosts and both ways; absent: none. Only on a dedicated medium.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outages: Option<Box<OutageSpec>>,
     /// The link between access router and base station.
     pub backhaul: BackhaulSpec,
     /// Who sends next on the downlink; absent: all hosts share `queue`. Present: each host has its own queue,

@@ -24,7 +24,7 @@ use roamlab_engine::{Bytes, Duration, Packets, RandomNumbers, Rate};
 use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_packet::Dscp;
 use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{LossSpec, PlanSpec, RadioSpec, SignalSpec, Trajectory, Visit};
+use roamlab_radio::{LossSpec, OutageSpec, PlanSpec, RadioSpec, SignalSpec, Trajectory, Visit};
 use roamlab_tcp::{ProfileName, Profiles, TcpProfile};
 use roamlab_traffic::AppSpec;
 use roamlab_transport::TransportSpec;
@@ -183,6 +183,9 @@ pub struct LinkSpec {
     /// Changes of the link in mid-run, both ways.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeSpec>,
+    /// Outages at random times, the same both ways; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outages: Option<Box<OutageSpec>>,
 }
 
 impl LinkSpec {

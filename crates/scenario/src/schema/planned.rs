@@ -13,12 +13,14 @@ pub struct PlannedVisits {
     pub(crate) first: usize,
     /// Time after the plan.
     pub(crate) late: Duration,
+    /// Its shortest drawn stay.
+    pub(crate) shortest: Duration,
 }
 
 impl PlannedVisits {
     /// Its visits until `end`.
     pub(crate) fn visits(&self, plan: &PlanSpec, end: Duration, rng: Option<&mut Rng>) -> Vec<Visit> {
-        let visits = plan.visits(&self.cells, (self.first, self.late), end, rng);
+        let visits = plan.visits(&self.cells, (self.first, self.late), (self.shortest, end), rng);
         let visit =
             |(cell, at): (usize, Duration)| Visit { cell: self.cells.names[cell].clone(), at, until: None };
         visits.into_iter().map(visit).collect()

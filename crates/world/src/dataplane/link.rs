@@ -17,7 +17,7 @@ use crate::ids::CellId;
 use crate::wifi::association::Associations;
 use roamlab_engine::{Bytes, Duration, Rate, Time, prefetch, prefetch_at};
 use roamlab_packet::{PacketId, PacketPool, Waiting};
-use roamlab_radio::{AnyMedium, FileTransmitter, LossProcess, Order};
+use roamlab_radio::{AnyMedium, FileTransmitter, LossProcess, Order, Outages};
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, NodeId};
 use std::collections::VecDeque;
@@ -26,6 +26,7 @@ use steps::Steps;
 
 mod apart;
 mod in_flight;
+mod losing;
 mod medium;
 mod recorded;
 mod setup;
@@ -93,6 +94,26 @@ impl Offered {
             Offered::Nothing | Offered::Sent => None,
         }
     }
+}
+
+/// Random losses of a link.
+#[derive(Clone, Debug, Default)]
+struct Losing {
+    /// Single packets.
+    packets: Option<LossProcess>,
+    /// All packets that arrive in an outage.
+    outages: Option<Outages>,
+    /// When the last outage began that lost a packet, and its row of the causes.
+    noted: Option<(Time, CauseId)>,
+}
+
+/// The reason for which a link loses a packet at random.
+#[derive(Copy, Clone, Debug)]
+pub enum Lost {
+    /// A random loss of this packet alone.
+    AtRandom,
+    /// An outage, with its row of the causes.
+    InOutage(CauseId),
 }
 
 /// A medium that links share.
@@ -174,8 +195,8 @@ pub struct Link {
     pub up: bool,
     /// Losses by order of the scenario.
     pub forced: Vec<ForcedDrops>,
-    /// Random losses.
-    pub loss: Option<Box<LossProcess>>,
+    /// Random losses at its far end.
+    losing: Option<Box<Losing>>,
     /// How it changes in mid-run.
     pub changes: Vec<LinkChange>,
     /// The row of the causes of its last change.
@@ -202,6 +223,8 @@ pub struct Link {
     steps: Option<Box<Steps>>,
     /// Arrival of a packet that would overtake others.
     order: Order,
+    /// Outages in which it sends nothing.
+    held: Option<Box<Outages>>,
 }
 
 /// All links of a network, by [`LinkId`]. Indexing gives the [`Link`].

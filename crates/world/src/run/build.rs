@@ -26,8 +26,9 @@ use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
-    BearerShare, CellScheduler, Duplicates, FileTransmitter, LossProcess, LossSpec, Meter, Player, Positions,
-    RecordedTransmitter, Role, Schedule, Signal, SignalSpec, SteppedTransmitter, Visit,
+    BearerShare, CellScheduler, Duplicates, FileTransmitter, LossProcess, LossSpec, Meter, OutagePackets,
+    OutageSpec, Outages, Player, Positions, RecordedTransmitter, Role, Schedule, Signal, SignalSpec,
+    SteppedTransmitter, Visit,
 };
 use roamlab_record::Names;
 use roamlab_record::capture::Capture;
@@ -189,6 +190,18 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Gives links outages at the same times, from the stream of this name.
+    fn fail_in_outages(&mut self, ids: &[LinkId], name: &str, spec: Option<&OutageSpec>) {
+        let Some(spec) = spec else { return };
+        let outages = Outages::new(spec.clone(), self.streams.named(&format!("{name}/outages")));
+        for &id in ids {
+            match spec.packets {
+                OutagePackets::Held => self.links.hold_in(id, outages.clone()),
+                OutagePackets::Lost => self.links.lose_in(id, outages.clone()),
+            }
+        }
+    }
+
     fn wired(&mut self) {
         for link in &self.scenario.links {
             let names = link.between.each_ref().map(String::as_str);
@@ -201,6 +214,7 @@ impl<'a> Builder<'a> {
                 self.links.set_impairments(id, forced, changes(link, way));
                 self.lose_at_random(id, link.loss(way));
             }
+            self.fail_in_outages(&built, &self.links[built[0]].name.clone(), link.outages.as_deref());
         }
     }
 
@@ -219,6 +233,7 @@ impl<'a> Builder<'a> {
             let air = self.link(format!("{name}/air"), ends, shape, &spec.queue, true);
             self.record_of(air, &spec.rate, spec.delay.recorded(), Way::There);
             self.lose_at_random(air, spec.loss(Way::There));
+            self.fail_in_outages(&[air], &format!("{name}/air"), spec.outages.as_deref());
             self.nodes[base_station].serves = Some(cell);
             if let Some(medium) = spec.medium.build(self.streams.named(&format!("{name}/medium"))) {
                 let medium = self.links.add_medium(medium);
@@ -285,6 +300,7 @@ impl<'a> Builder<'a> {
             self.links.track_flights(link);
             self.record_of(link, &air.rate, air.delay.recorded(), Way::Back);
             self.lose_at_random(link, air.loss(Way::Back));
+            self.fail_in_outages(&[link], &format!("{name}/air"), air.outages.as_deref());
             if let Some(medium) = self.links.medium_of(cells[cell].air) {
                 let rng = self.streams.named(&format!("{name}/medium/{}", spec.name));
                 self.links.join(link, medium, Role::Host, rng);

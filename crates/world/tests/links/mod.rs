@@ -4,6 +4,7 @@ mod dcf;
 mod forced;
 mod link;
 mod medium;
+mod outages;
 mod queues;
 mod random_loss;
 mod recorded;

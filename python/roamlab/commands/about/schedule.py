@@ -8,16 +8,10 @@ import click
 
 from roamlab.base.quantities import counted
 from roamlab.base.screen import say
-from roamlab.commands.options import AMOUNT, ANY_PATH, FILE
+from roamlab.commands.options import AMOUNT, ANY_PATH, FILE, fields_of
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def _pairs(_context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    from roamlab.traces import logs
-
-    return logs.pairs(max(option.opts, key=len), given)
 
 
 @click.command("schedule")
@@ -35,7 +29,7 @@ def _pairs(_context: click.Context, option: click.Parameter, given: tuple[str, .
     "columns",
     multiple=True,
     metavar="OURS=THEIRS",
-    callback=_pairs,
+    callback=fields_of,
     help="What the log calls a column: time_s (or _ms, _us, _ns; time: dates of ISO 8601); for moves host, from, to, "
     "gap_s, or cell and level_db; rate_mbit_s (_kbit_s, _bit_s); delay_ms (_s) or rtt_ms (_s); loss, loss_percent.  "
     "[default: the same]",
@@ -45,7 +39,7 @@ def _pairs(_context: click.Context, option: click.Parameter, given: tuple[str, .
     "only",
     multiple=True,
     metavar="FIELD=VALUE",
-    callback=_pairs,
+    callback=fields_of,
     help="Only records with this value.",
 )
 @click.option(

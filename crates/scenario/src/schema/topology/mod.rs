@@ -100,6 +100,7 @@ impl CellsSpec {
             queue: self.queue.clone(),
             loss: self.loss.clone(),
             reverse_loss: self.reverse_loss.clone(),
+            outages: None,
             backhaul: self.backhaul.clone(),
             scheduler: self.scheduler.clone(),
             bearers: self.bearers.clone(),

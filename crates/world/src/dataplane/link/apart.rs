@@ -15,9 +15,10 @@ impl Links {
         self.set(id, flag::APART);
     }
 
-    /// A packet arrives after the delay of the link: it neither waits nor takes time of the link.
+    /// A packet arrives after the delay of the link: it waits for the end of an outage alone, and takes no time of the link.
     pub(super) fn send_apart(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
-        let (earliest, insertion) = (cx.now + self.hot(id).delay, cx.scheduler.reserve());
+        let (sent, insertion) = (self[id].sends_from(cx.now), cx.scheduler.reserve());
+        let earliest = sent + self.hot(id).delay;
         let apart = &mut self[id].apart;
         // After a cut of the delay nothing overtakes.
         let arrival = apart.back().map_or(earliest, |last| last.arrival.max(earliest));

@@ -1,15 +1,15 @@
 //! Links whose rate and delay are from files: they send at the times of a recording of a real link, or with the rates of a
-//! table, and their delays follow a file.
+//! table, and their delays follow a file. Links with outages that hold packets.
 
 use super::{Link, Links, Start, flag};
 use crate::context::Context;
 use crate::event::Event;
-use roamlab_engine::{Bytes, Duration};
+use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::PacketId;
-use roamlab_radio::{Delays, FileTransmitter, Order, Player, Rates};
+use roamlab_radio::{Delays, FileTransmitter, Order, Outages, Player, Rates};
 use roamlab_record::ids::LinkId;
 
-/// A packet that a recorded link needs so long for meets an outage. It is half of the shortest stall that
+/// A packet that a recorded link needs so long for, or that waits so long for another one, meets an outage. It is half of the shortest stall that
 /// `roamlab why` reports: a recording that makes one leaves a row.
 const OUTAGE: Duration = Duration::from_millis(100);
 
@@ -55,10 +55,26 @@ impl Links {
             cx.scheduler.push_once(next, steps.insertion, Event::LinkStep { link: id });
         }
     }
+
+    /// Makes a link send nothing in outages. It takes the same way.
+    pub fn hold_in(&mut self, id: LinkId, outages: Outages) {
+        self.hot[id.0 as usize].ns_per_byte = 0;
+        self[id].held = Some(Box::new(outages));
+    }
 }
 
 impl Link {
-    /// As [`Link::transmission_time`], of a packet that is sent now. An outage of a recorded link is noted.
+    /// True if it sends nothing for times.
+    pub(super) fn has_pauses(&self) -> bool {
+        self.recorded.is_some() || self.held.is_some()
+    }
+
+    /// When a packet can be sent that takes no time and does not wait for others: now, or where an outage ends.
+    pub(super) fn sends_from(&mut self, now: Time) -> Time {
+        self.held.as_mut().map_or(now, |outages| outages.end_of(now, Duration::ZERO))
+    }
+
+    /// As [`Link::transmission_time`], of a packet that is sent now. An outage that it meets is noted.
     pub(super) fn own_transmission_time(
         &mut self,
         id: LinkId,
@@ -66,11 +82,15 @@ impl Link {
         start: Start,
         cx: &mut Context,
     ) -> Duration {
-        let time = self.transmission_time(packet, start, cx);
-        if let Some(transmitter) = &self.recorded
-            && time >= OUTAGE
-            && time >= transmitter.outage(cx.pool[packet].wire_size(), OUTAGE)
-        {
+        let sending = self.transmission_time(packet, start, cx);
+        let time =
+            self.held.as_mut().map_or(sending, |outages| outages.end_of(cx.now, sending).since(cx.now));
+        let least = |transmitter: &FileTransmitter| transmitter.outage(cx.pool[packet].wire_size(), OUTAGE);
+        let (paused, least) = match &self.recorded {
+            Some(transmitter) if time >= OUTAGE => (time, least(transmitter)),
+            _ => (time - sending, OUTAGE),
+        };
+        if self.has_pauses() && paused >= least {
             cx.probes.causes.outage((cx.now, cx.now + time), &cx.pool[packet], id);
         }
         time
@@ -88,7 +108,7 @@ mod tests {
     use super::*;
     use crate::dataplane::link::End;
     use crate::dataplane::tx_queue::TxQueue;
-    use roamlab_engine::{Rate, Recording, Time};
+    use roamlab_engine::{Rate, Recording};
     use roamlab_packet::{Addr, FlowId, IpHeader, Packet, Tos, UdpHeader};
     use roamlab_radio::{Opportunities, RecordedTransmitter};
     use roamlab_record::ids::NodeId;

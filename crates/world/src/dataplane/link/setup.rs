@@ -4,7 +4,7 @@ use super::{End, HotLink, Link, Links, Transmitter, flag, ns_per_byte};
 use crate::dataplane::forced::{ForcedDrops, LinkChange};
 use crate::dataplane::tx_queue::TxQueue;
 use roamlab_engine::{Bytes, Duration, Rate, Time};
-use roamlab_radio::{LossProcess, Order};
+use roamlab_radio::Order;
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, NodeId};
 use std::collections::VecDeque;
@@ -41,7 +41,7 @@ impl Links {
             to,
             up: true,
             forced: Vec::new(),
-            loss: None,
+            losing: None,
             changes: Vec::new(),
             changed: CauseId::NONE,
             queue,
@@ -56,6 +56,7 @@ impl Links {
             recorded: None,
             steps: None,
             order: Order::Spaced,
+            held: None,
         });
         id
     }
@@ -64,7 +65,7 @@ impl Links {
     pub fn set_queue(&mut self, id: LinkId, queue: TxQueue) {
         let link = &mut self.cold[id.0 as usize];
         let hot = &mut self.hot[id.0 as usize];
-        hot.ns_per_byte = if link.recorded.is_some() { 0 } else { ns_per_byte(link.rate, &queue) };
+        hot.ns_per_byte = if link.has_pauses() { 0 } else { ns_per_byte(link.rate, &queue) };
         hot.flags = hot.flags & !flag::QUEUE | queue_flag(&queue);
         link.queue = queue;
     }
@@ -86,18 +87,6 @@ impl Links {
         (link.forced, link.changes) = (forced, changes);
     }
 
-    /// The link loses packets at random.
-    pub fn lose_at_random(&mut self, id: LinkId, loss: LossProcess) {
-        self.set(id, flag::TRACKED);
-        self[id].loss = Some(Box::new(loss));
-    }
-
-    /// True if a link that loses packets at random loses the one that arrives.
-    #[inline(never)]
-    pub fn loses(&mut self, id: LinkId, now: Time) -> bool {
-        self[id].loss.as_mut().is_some_and(|loss| loss.loses(now))
-    }
-
     /// A packet is traced: every packet takes the slow path everywhere.
     pub fn trace(&mut self) {
         self.hot.iter_mut().for_each(|link| link.flags |= flag::TRACE | flag::TRACKED);
@@ -111,7 +100,7 @@ impl Links {
         let LinkChange { rate, delay, up, .. } = link.changes[index as usize];
         if let Some(rate) = rate.filter(|rate| *rate != link.rate) {
             (link.rate, link.remainder) = (rate, 0);
-            hot.ns_per_byte = ns_per_byte(rate, &link.queue);
+            hot.ns_per_byte = if link.has_pauses() { 0 } else { ns_per_byte(rate, &link.queue) };
         }
         hot.delay = delay.unwrap_or(hot.delay);
         link.up = up.unwrap_or(link.up);

@@ -3,7 +3,7 @@
 use super::ip::PlainInput;
 use super::{Listener, LocalDelivery, Network};
 use crate::context::Context;
-use crate::dataplane::link::{End, InFlight, Link};
+use crate::dataplane::link::{End, InFlight, Link, Lost};
 use crate::ids::CellId;
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, PacketId};
@@ -39,9 +39,9 @@ impl Network {
             cx.lose_by(packet, DropReason::LinkDown, Location::Link(link), changed);
             return LocalDelivery::Nothing;
         }
-        if self.links[link].loss.is_some() && self.links.loses(link, cx.now) {
+        if let Some(lost) = self.links.loses(link, cx) {
             let Some(packet) = self.repair(link, packet, started, cx) else { return LocalDelivery::Nothing };
-            cx.lose(packet, DropReason::RandomLoss, Location::Link(link));
+            lose_at_random((packet, link), lost, cx);
             return LocalDelivery::Nothing;
         }
         let (node, packet) = match to {
@@ -129,5 +129,13 @@ impl Network {
             self.treat_received(node, &packet, link, listener, cx);
         }
         Some(self.ip_input(node, packet, link, listener, cx))
+    }
+}
+
+/// The packet is lost at random at the far end of the link.
+fn lose_at_random((packet, link): (PacketId, LinkId), lost: Lost, cx: &mut Context) {
+    match lost {
+        Lost::AtRandom => cx.lose(packet, DropReason::RandomLoss, Location::Link(link)),
+        Lost::InOutage(row) => cx.lose_by(packet, DropReason::LinkDown, Location::Link(link), row),
     }
 }

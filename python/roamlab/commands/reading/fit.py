@@ -1,0 +1,83 @@
+"""`roamlab fit`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from roamlab.base.screen import say
+from roamlab.commands.options import ANY_PATH, FILE, fields_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _time(_context: click.Context, _option: click.Parameter, given: str | None) -> float | None:
+    from roamlab.commands.durations import threshold_s
+
+    return None if given is None else threshold_s(given)
+
+
+@click.command("fit")
+@click.argument("file", type=ANY_PATH)
+@click.option("--column", metavar="NAME", help="Column of the durations.  [default: the one with a unit]")
+@click.option(
+    "--unit", type=click.Choice(("s", "ms", "us", "ns")), help="Its unit, if its name does not end in one."
+)
+@click.option("--time", metavar="NAME", help="Column of the times of the events, for the test for groups.")
+@click.option(
+    "--where",
+    "only",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    callback=fields_of,
+    help="Only rows with this value.",
+)
+@click.option(
+    "--what",
+    type=click.Choice(("gap", "interval")),
+    help="How long events last, or from one to the next.  [default: gap]",
+)
+@click.option(
+    "--above",
+    "above_s",
+    metavar="TIME",
+    callback=_time,
+    help="Shortest silence between answers of ping, for example 0.3 s.  [default: 0.2 s]",
+)
+@click.option("--figure", type=FILE, help="File for a figure, .svg or .png.")
+def command(
+    file: Path,
+    column: str | None,
+    unit: str | None,
+    time: str | None,
+    only: dict[str, str],
+    what: str | None,
+    above_s: float | None,
+    figure: Path | None,
+) -> None:
+    """Print a law of durations that fits a file, as TOML for a scenario.
+
+    FILE is a table (CSV with a line of names, or a JSON object on each line) with a column of durations, the output of
+    `ping -D`, or a schedule of handovers (`roamlab schedule`). The law is the simplest that fits: uniform, exponential,
+    a mixture of two exponential laws, or quantiles. The report on standard error has the distance of each law to data
+    that it was not fitted to.
+    """
+    import numpy as np
+
+    from roamlab.commands.durations import Wanted, read
+    from roamlab.scenarios.changes import inline_toml
+    from roamlab.showing import durations as showing
+    from roamlab.statistics.durations import fitted
+
+    if figure:
+        showing.check_name(figure)
+    sample = read(file, Wanted(column, unit, time, what, above_s, only))
+    values, series = np.array(sample.values_s), [np.array(times) for times in sample.series_s]
+    found = fitted(values)
+    report = showing.lines(sample.what, values, series, found)
+    if figure:
+        showing.write_figure(figure, sample.what, values, found)
+    say(inline_toml(found.law.toml))
+    say("\n".join(report), err=True)
