@@ -188,7 +188,12 @@ fn a_beacon_costs_its_air_time() {
     lan.flows = vec![("h0".into(), "ch".into(), "12 Mbit/s")];
     let without = delivered(&lan.run(1))[0];
     lan.medium = "medium = { kind = \"dcf\" }".into();
-    let with = delivered(&lan.run(1))[0];
+    let tables = lan.run(1);
+    let with = delivered(&tables)[0];
+    // Beacons before the first frame, at 1 s, do not let it arrive before it is sent.
+    let first = rows(&tables, "deliveries", ["time_ns", "sent_ns"]).swap_remove(0);
+    let [arrived, sent] = first.map(|time| time.parse::<u64>().unwrap());
+    assert!(sent >= 1_000_000_000 && arrived > sent, "{arrived} {sent}");
     // Ten a second of 0.55 ms and their own pauses, 0.36 ms: 0.9 %.
     let share = 1.0 - with / without;
     assert!((0.004..0.015).contains(&share), "{share}");

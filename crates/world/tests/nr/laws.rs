@@ -195,7 +195,7 @@ impl Laws {
                 }
                 // Packets behind a discarded one are not repeated.
                 "bearer-ended" if self.values.discard_timer.is_some() => true,
-                // The host has not come to a target in time.
+                // The host has not reached a target in time.
                 "bearer-ended" if self.gives_up(record, loss) => true,
                 // The tunnel through the user plane function has ended, and the path is not switched.
                 "no-binding" if self.has_no_tunnel(record, loss.time) => true,
@@ -533,8 +533,8 @@ impl Laws {
     }
 }
 
-/// A base station is asked to take the host back before the path has left it: packets of the old path that still come there
-/// belong between those that it has forwarded before and those that come back.
+/// A base station is asked to take the host back before the path has left it. Packets of the old path that still come there
+/// belong behind those that it has forwarded before, and before those that come back.
 fn comes_back_early(record: &Record) -> bool {
     let confirmed = |node: &str, from: u64, until: u64| {
         let here = |noted: &Phase| &*noted.phase == "handover-confirmed" && &*noted.node == node;

@@ -141,6 +141,8 @@ impl Links {
     fn arm_medium(&mut self, medium: u32, cx: &mut Context) {
         let state = &mut self.media[medium as usize];
         let Some(deadline) = state.medium.next_deadline().filter(|_| !state.awake) else { return };
+        // A decision that has been made is due now.
+        let deadline = deadline.max(cx.now);
         if state.armed.is_none_or(|armed| deadline < armed) {
             state.armed = Some(deadline);
             cx.scheduler.push(deadline, Event::Medium { medium });

@@ -69,11 +69,9 @@ impl Network {
         }
     }
 
-    /// Where hosts roam, beacons are sent from the start.
+    /// Beacons are sent from the start.
     pub fn start_beacons(&mut self, cx: &mut Context) {
-        if self.cells.roam() {
-            self.links.start_beacons(cx);
-        }
+        self.links.start_beacons(cx);
     }
 
     /// The hosts that the base station of a cell has associated; `None`: it knows nothing of association.

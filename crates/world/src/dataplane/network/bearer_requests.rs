@@ -267,7 +267,7 @@ impl Network {
                         number < copied && !is_unit || self.is_elsewhere(node, key.host, number);
                     ended.push((packet.take(), is_elsewhere));
                 }
-                // What was handed over and has come back is here alone.
+                // Packets that were handed over and have come back are here alone.
                 Sdu { state: State::Below(_), snapshot: Some(snapshot), .. } if number >= copied => {
                     ended.push((cx.pool.restore(snapshot), false));
                 }
