@@ -10,9 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
+from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted
 from roamlab.base.screen import say
-from roamlab.papers import fitting, sentences
+from roamlab.papers import fitting, robustness, sentences
 from roamlab.papers.reporting import search_report, table_of
 from roamlab.papers.robustness import Known
 from roamlab.papers.runs import Batch
@@ -68,6 +69,7 @@ def planned(decider: Decider, settings: int) -> dict[str, int]:
         "runs under a single value": space.confirm,
         "runs under another setting": space.runs,
         "single values with fresh runs at most": sum(singles),
+        "turns of the record that ships": len(_turns_of_last(space)),
         "turns by several values with fresh runs at most, of a claim": ROUNDS,
         "fresh runs of a turn": space.confirm,
         "further settings for one that fits all": round(settings * FURTHER),
@@ -93,14 +95,34 @@ def search(decider: Decider, budget: int) -> tuple[Explored, dict[str, dict[Sett
         return [outcomes(of_setting) for of_setting in found]
 
     found = explore(space.axes, evaluate, budget, decider.progress("explored", budget))
+    last = _turns_of_last(space)
+    new = [setting for setting in last if setting not in found.tried]
+    of_new = map(dict, evaluate(new, False))
+    found = replace(found, tried=found.tried | dict(zip(new, of_new, strict=True)))
     if space.beside is not None:
         drawn = list(dict.fromkeys(found.drawn))[: space.beside_drawn]
-        wanted = dict.fromkeys([*drawn, *alone(space.axes)])
+        wanted = dict.fromkeys([*drawn, *alone(space.axes), *last])
         settings = [s for s in (*found.tried, *found.ruled_out) if s in wanted and s != decider.default]
         decided = _beside(decider, settings, space.beside)
         decided[decider.default] = {name: of for name, of in at_default.items() if name not in names}
         found = beside(found, decided)
     return _confirm(decider, found, names)
+
+
+def _turns_of_last(space: Space[Any]) -> list[Setting]:
+    """The settings with the turns of the record that ships, so that a search does not lose what the last one has found.
+
+    Those with a choice that the space has no more, or that the text rules out, are left out.
+    """
+    found: dict[Setting, None] = {}
+    for labels_of in robustness.shipped_turns(space.paper):
+        try:
+            setting = space.setting(labels_of)
+        except BadInput:
+            continue
+        if permits(space.axes, setting):
+            found[setting] = None
+    return list(found)
 
 
 def _confirm(

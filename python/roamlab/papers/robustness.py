@@ -289,6 +289,19 @@ def fitted(paper: str, store: Path) -> Table | None:
     return found[2] if found else None
 
 
+def shipped_turns(paper: str) -> list[dict[str, str]]:
+    """The changes that turn a claim in the record that the paper's package ships; nothing without a record."""
+    shipped = files("roamlab.papers") / paper / RECORD
+    if not shipped.is_file():
+        return []
+    claims = json.loads(shipped.read_text(encoding="utf-8"))["claims"].values()
+    return [turn for claim in claims for turn in (claim.get("turns_under") or {}, *_alone(claim)) if turn]
+
+
+def _alone(claim: Mapping[str, Any]) -> list[dict[str, str]]:
+    return [each["setting"] for each in claim.get("turns", [])]
+
+
 def _fit(data: Mapping[str, Any]) -> tuple[str, str, Table]:
     return str(data["engine"]), str(data["code"]), fitting.claims_table(data)
 

@@ -80,6 +80,10 @@ class Space(Generic[R]):
 
     def chosen(self, labels: Mapping[str, str]) -> R:
         """The default with some choices changed, each to the value with this label. Raises `BadInput` for another."""
+        return self.interpretation(self.setting(labels))
+
+    def setting(self, labels: Mapping[str, str]) -> Setting:
+        """The same as a setting."""
         by_name = {axis.what: axis for axis in self.axes}
         if unknown := next((what for what in labels if what not in by_name), None):
             raise _no_choice(f"setting {unknown!r}", self.title, "choice", unknown, list(by_name))
@@ -90,7 +94,7 @@ class Space(Generic[R]):
             if label not in values:
                 raise _no_choice(f"setting {axis.what!r}", self.title, "value", label, values)
             setting[at] = values.index(label)
-        return self.interpretation(tuple(setting))
+        return tuple(setting)
 
 
 def _no_choice(where: str, paper: str, what: str, wanted: str, known: Sequence[str]) -> BadInput:

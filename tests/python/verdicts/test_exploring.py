@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from roamlab import papers
-from roamlab.papers import blocks, fitting
+from roamlab.papers import blocks, fitting, robustness
 from roamlab.papers.exploring import behaviour, report
 from roamlab.papers.records import reads
 from roamlab.papers.robustness import Known, keep
@@ -130,6 +130,22 @@ def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path
     assert data["map"]["planted.loss"][0][0] == 0.0
     assert page.headline.endswith("1 turns: planted.loss.")
     assert told in [row[1] for row in page.tables[0].rows]
+
+
+def test_a_search_tries_what_turned_in_the_record_that_ships(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn = {"queue": "8", "delay": "2 ms"}
+    _, alone, _ = report(SPACE, _session(tmp_path), 5)
+    assert turn not in [each["setting"] for each in alone["tried"]]
+    monkeypatch.setattr(robustness, "shipped_turns", lambda _: [turn, {"queue": "7"}, turn])
+    for space in (SPACE, replace(SPACE, beside=_beside, few=1)):
+        _, data, _ = report(space, _session(tmp_path), 5)
+        (tried,) = (each for each in data["tried"] if each["setting"] == turn)
+        assert tried["claims"]["planted.loss"]["verdict"] == "holds"
+        assert ("planted.none" in tried["claims"]) == (space is not SPACE)
+        assert tried["drawn"] == 0
+        assert data["budget"]["turns of the record that ships"] == 1
 
 
 def test_a_search_is_kept_and_shows_single_values(tmp_path: Path) -> None:
