@@ -2,11 +2,12 @@
 
 use roamlab_engine::{Duration, InputFile, Rate, tagged};
 use roamlab_radio::{AtEnd, Delays, LossSpec, Opportunities, Order, Rates, Series};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
+use std::borrow::Cow;
 
 /// The rate of a link: a constant one, or one from a file.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(untagged)]
 pub enum LinkRate {
     /// The same at all times.
@@ -18,41 +19,65 @@ pub enum LinkRate {
 }
 
 /// The delivery opportunities of a recorded link, in Mahimahi's format.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RecordedRate {
     /// File of the opportunities; of a wired link from its first node to its second, of a cell down to its hosts. Its path
     /// is relative to the scenario's file, or to the folder that the variable `ROAMLAB_DATA` names.
     pub trace: InputFile<Opportunities>,
     /// File of the opportunities of the other direction; absent: the same. Each host of a cell has its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reverse: Option<InputFile<Opportunities>>,
 }
 
 /// The rates of a link over time.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct TableRate {
     /// File of the rates: a table with the columns `time_s` and `rate_mbit_s`. Of a wired link from its first node to its
     /// second, of a cell down to its hosts. Its path is relative to the scenario's file, or to the folder that the variable
     /// `ROAMLAB_DATA` names.
     pub table: InputFile<Series<Rates>>,
     /// File of the rates of the other direction; absent: the same.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reverse: Option<InputFile<Series<Rates>>>,
     /// At its end it begins again, or the last rate holds.
-    #[serde(default)]
     pub at_end: AtEnd,
 }
 
-/// A rate from a file, as it is written: `trace` or `table`.
-#[derive(Deserialize)]
+/// A rate from a file: `trace` of a recorded link, or `table` of rates over time. One path is that of a wired link from its
+/// first node to its second, of a cell down to its hosts.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WrittenRate {
+    /// File of the times at which a recorded link could send, in Mahimahi's format. Its path is relative to the scenario's
+    /// file, or to the folder that the variable `ROAMLAB_DATA` names.
     trace: Option<InputFile<Opportunities>>,
+    /// File of rates: a table with the columns `time_s` and `rate_mbit_s`. Its path as above.
     table: Option<InputFile<Series<Rates>>>,
+    /// The same file of the other direction; absent: the same. Each host of a cell has its own place in it.
     reverse: Option<InputFile<Opportunities>>,
+    /// At the end of a `table` it begins again, or the last rate holds. Default `repeat`, as of a `trace`.
     at_end: Option<AtEnd>,
+}
+
+/// A rate as it is written.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "its schema is read, and no value is made")]
+enum AnyRate {
+    /// The same at all times.
+    Constant(Rate),
+    /// From a file.
+    File(WrittenRate),
+}
+
+impl JsonSchema for LinkRate {
+    fn schema_name() -> Cow<'static, str> {
+        "LinkRate".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        AnyRate::json_schema(generator)
+    }
 }
 
 /// A rate from a file.

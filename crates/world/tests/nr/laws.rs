@@ -15,6 +15,7 @@
 //! 11. A source forwards the bytes that it has when it begins, and those that come until the path is switched: no others.
 //! 12. Each candidate gets as many bytes as the others, as long as they are prepared (early forwarding).
 
+use super::excuses::{comes_back_early, guard_is_over, requests};
 use crate::lab::record::{Loss, MS, Phase, Record, Release, Signal};
 use roamlab_mobility::nr::{CandidateForwarding, Forwarding, Params};
 use roamlab_mobility::{BearerValues, MobilitySpec, RlcMode};
@@ -232,7 +233,7 @@ impl Laws {
         record.signals.iter().any(|signal| {
             let name = &*signal.message;
             let is_released = leads.contains(&name) && signal.destination == loss.place;
-            let expects = Laws::requests(signal) && signal.destination == loss.place;
+            let expects = requests(signal) && signal.destination == loss.place;
             let is_over = |wait: u64| signal.arrived.is_some_and(|time| time + wait <= loss.time);
             is_released && is_over(hold) || expects && is_over(joining)
         })
@@ -241,14 +242,10 @@ impl Laws {
     /// The base station of a loss has just expected the host for as long as it does.
     fn gives_up(&self, record: &Record, loss: &Loss) -> bool {
         record.signals.iter().any(|signal| {
-            let expects = Laws::requests(signal) && signal.destination == loss.place;
+            let expects = requests(signal) && signal.destination == loss.place;
             let until = signal.arrived.map(|time| time + self.joining());
             expects && until.is_some_and(|until| (until..until + 20 * MS).contains(&loss.time))
         })
-    }
-
-    fn requests(signal: &Signal) -> bool {
-        ["xn-handover-request", "ng-handover-request"].contains(&&*signal.message)
     }
 
     /// How long a target expects a host, in ns.
@@ -531,32 +528,6 @@ impl Laws {
             }
         }
     }
-}
-
-/// A base station is asked to take the host back before the path has left it. Packets of the old path that still come there
-/// belong behind those that it has forwarded before, and before those that come back.
-fn comes_back_early(record: &Record) -> bool {
-    let confirmed = |node: &str, from: u64, until: u64| {
-        let here = |noted: &Phase| &*noted.phase == "handover-confirmed" && &*noted.node == node;
-        record.phases.iter().any(|noted| here(noted) && (from..until).contains(&noted.time))
-    };
-    let markers = record.signals.iter().filter(|signal| {
-        &*signal.message == "gtpu-end-marker" && &*signal.source == "upf" && signal.arrived.is_some()
-    });
-    let requests = || record.signals.iter().filter(|signal| Laws::requests(signal));
-    markers.into_iter().any(|marker| {
-        requests().any(|request| {
-            let (node, left) = (&request.destination, marker.arrived.unwrap_or_default());
-            let asked = request.arrived.unwrap_or(u64::MAX);
-            *node == marker.destination && asked < left && !confirmed(node, asked, left)
-        })
-    })
-}
-
-/// The guard has ended the wait for forwarded packets at the base station of a loss.
-fn guard_is_over(record: &Record, loss: &Loss) -> bool {
-    let is_it = |noted: &Phase| &*noted.phase == "reordering-timed-out" && *noted.node == *loss.place;
-    record.phases.iter().any(|noted| is_it(noted) && noted.time <= loss.time)
 }
 
 /// A time in ms, as text.

@@ -3,6 +3,7 @@
 mod conditional;
 mod draw;
 mod dual;
+mod excuses;
 mod faults;
 mod lab;
 mod laws;
