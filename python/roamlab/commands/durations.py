@@ -14,6 +14,7 @@ from roamlab.captures import logs
 from roamlab.captures.silences import LEAST_S
 from roamlab.traces.logs import BEYOND, QUOTED, UNITS, bad, decimal, matches, records, text_of
 from roamlab.traces.text import LATEST_S
+from roamlab.traces.tools import PING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +24,6 @@ WHAT = ("gap", "interval")
 """How long each event lasts, or how long it is from one to the next."""
 
 _EXPECTED = "a table with a column of durations, the output of `ping -D`, or a schedule of handovers"
-_PING = re.compile(r"^(\[\d+\.\d+\] )?(PING |\d+ bytes from )")
 _SCHEDULE = {"time_s", "host", "from", "to"}
 _DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 _WITH_UNIT = re.compile(r"-?[\d.,]+\s*(ns|us|µs|ms|s|sec|min|h)")
@@ -85,7 +85,7 @@ def read(path: Path, wanted: Wanted) -> Sample:
         )
     lines = (line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
     first = next(lines, "")
-    if _PING.match(first):
+    if PING.match(first):
         _refuse(wanted, "the output of ping", "column", "unit", "time", "only")
         return _of_ping(text, path, wanted)
     if wanted.above_s is not None:

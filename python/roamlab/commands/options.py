@@ -75,6 +75,18 @@ def fields_of(_context: click.Context, option: click.Parameter, given: tuple[str
     return logs.pairs(max(option.opts, key=len), given)
 
 
+def where(rows: str) -> Decorator:
+    """The option that chooses records of a log by values of their fields; `rows`: what the log has."""
+    return click.option(
+        "--where",
+        "only",
+        multiple=True,
+        metavar="FIELD=VALUE",
+        callback=fields_of,
+        help=f"Only {rows} with this value.",
+    )
+
+
 SECONDS = _Real("s")
 AMOUNT = _Real()
 NUMBER = _Number(0, 2**64 - 1)

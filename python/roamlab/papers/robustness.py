@@ -291,15 +291,11 @@ def fitted(paper: str, store: Path) -> Table | None:
 
 def shipped_turns(paper: str) -> list[dict[str, str]]:
     """The changes that turn a claim in the record that the paper's package ships; nothing without a record."""
-    shipped = files("roamlab.papers") / paper / RECORD
-    if not shipped.is_file():
-        return []
-    claims = json.loads(shipped.read_text(encoding="utf-8"))["claims"].values()
-    return [turn for claim in claims for turn in (claim.get("turns_under") or {}, *_alone(claim)) if turn]
-
-
-def _alone(claim: Mapping[str, Any]) -> list[dict[str, str]]:
-    return [each["setting"] for each in claim.get("turns", [])]
+    found: list[dict[str, str]] = []
+    for claim in (_shipped(paper, KEPT) or {"claims": {}})["claims"].values():
+        found += [turn for turn in (claim.get("turns_under"),) if turn]
+        found += [each["setting"] for each in claim.get("turns", [])]
+    return found
 
 
 def _fit(data: Mapping[str, Any]) -> tuple[str, str, Table]:
@@ -318,8 +314,14 @@ def _known(
         found = _read(kept, read)
         if made_by(found) == (_roamlab.build_hash(), code(f"roamlab.papers.{paper}.space")):
             return found
-    shipped = files("roamlab.papers") / paper / f"{name}.json"
-    return read(json.loads(shipped.read_text(encoding="utf-8"))) if shipped.is_file() else None
+    shipped = _shipped(paper, name)
+    return None if shipped is None else read(shipped)
+
+
+def _shipped(paper: str, name: str) -> Any:
+    """The record of this name in the paper's package; None: it has none."""
+    record = files("roamlab.papers") / paper / f"{name}.json"
+    return json.loads(record.read_text(encoding="utf-8")) if record.is_file() else None
 
 
 def _read(kept: Path, read: Callable[[Any], T]) -> T:

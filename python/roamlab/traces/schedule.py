@@ -14,6 +14,7 @@ from roamlab.base.errors import BadInput
 from roamlab.base.quantities import seconds
 from roamlab.traces.logs import QUOTED, UNITS, bad, decimal, instant, matches, missing, records, text_of
 from roamlab.traces.text import LATEST_S
+from roamlab.traces.tools import PING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -255,7 +256,6 @@ def _handovers(
             serving = best
 
 
-_PING = re.compile(r"^(\[\d+\.\d+\] )?(PING |\d+ bytes from )")
 _CELLS = re.compile(r"(^|[\W_])(pci|cell|cellid|cell_id|eci|enb|bssid|gnb|nci)($|[\W_])", re.IGNORECASE)
 
 
@@ -270,7 +270,7 @@ def _refuse_other(log: Path, line: int, record: Mapping[str, Any]) -> None:
             expected="a log of handovers: a table with a header, or a JSON object in each line",
             remedy="name the log; a scenario names the schedule that this command prints, as `plan.file`",
         )
-    if _PING.match(first):
+    if PING.match(first):
         raise bad(
             log,
             line - 1,

@@ -16,7 +16,7 @@ from roamlab.base.inputs import read_text, text_lines
 from roamlab.base.quantities import counted, number
 from roamlab.traces import logs
 from roamlab.traces.logs import QUOTED, bad, decimal, instant
-from roamlab.traces.tools import ANSWER, intervals
+from roamlab.traces.tools import ANSWER, PING, intervals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -138,7 +138,7 @@ def read(
     `begin`: the log's time at which a run begins; None: its first. Raises `BadInput` with file and line.
     """
     first = next(iter(text_lines(log, logs.EXPECTED)), "")
-    if _PING_LINE.match(first):
+    if PING.match(first):
         _refuse_options(log, "the output of ping", named, only)
         samples, notes = _of_ping(log, quantity)
         return _series(log, quantity, samples, notes, begin, 9)
@@ -353,9 +353,6 @@ def _from_begin(
             remedy="name another column or log",
         )
     return Series(quantity, times, values, tuple(notes))
-
-
-_PING_LINE = re.compile(r"(\[\d+\.\d+\] )?(PING |\d+ bytes from )")
 
 
 def _of_ping(log: Path, quantity: Quantity) -> tuple[Any, list[str]]:

@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any
 
+PING = re.compile(r"(\[\d+\.\d+\] )?(PING |\d+ bytes from )")
+"""The begin of a line in the output of `ping`, of the first one too."""
 ANSWER = re.compile(r"\[(\d+\.\d+)\] \d+ bytes from (.*?):? icmp_[rs]eq=(\d+) .*?time=([\d.]+) ms")
 """An answer in the output of `ping -D` (iputils): time in s since 1970, host, number, and round trip in ms."""
 

@@ -135,25 +135,24 @@ impl HostRouteTable {
         if let [only @ HostRoute { from: None, .. }] = routes {
             return (!passed.has(only.slot)).then_some(only);
         }
-        HostRouteTable::choose(routes, tunnel, from(), passed)
+        HostRouteTable::choose(routes, tunnel.or_else(from), tunnel.is_some(), passed)
     }
 
     /// The same of several routes, or of one for an origin.
     #[inline(never)]
     fn choose(
         routes: &[HostRoute],
-        tunnel: Option<Addr>,
-        from: Option<Addr>,
+        origin: Option<Addr>,
+        left_tunnel: bool,
         passed: AgentSet,
     ) -> Option<&HostRoute> {
-        let origin = tunnel.or(from);
         let mut left = routes;
         while let Some(first) = left.first() {
             let (domain, inward) = left.split_at(left.partition_point(|route| route.domain == first.domain));
             let open = || domain.iter().filter(|route| !passed.has(route.slot));
             let of = |origin: Addr| open().find(|route| route.from == Some(origin));
             let mut anywhere = open().filter(|route| route.from.is_none());
-            let any = if tunnel.is_some() { anywhere.next_back() } else { anywhere.next() };
+            let any = if left_tunnel { anywhere.next_back() } else { anywhere.next() };
             if let Some(route) = origin.and_then(of).or(any) {
                 return Some(route);
             }

@@ -8,7 +8,7 @@ import click
 
 from roamlab.base.quantities import counted
 from roamlab.base.screen import say
-from roamlab.commands.options import AMOUNT, ANY_PATH, FILE, fields_of
+from roamlab.commands.options import AMOUNT, ANY_PATH, FILE, fields_of, where
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,14 +34,7 @@ if TYPE_CHECKING:
     "gap_s, or cell and level_db; rate_mbit_s (_kbit_s, _bit_s); delay_ms (_s) or rtt_ms (_s); loss, loss_percent.  "
     "[default: the same]",
 )
-@click.option(
-    "--where",
-    "only",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    callback=fields_of,
-    help="Only records with this value.",
-)
+@where("records")
 @click.option(
     "--begin",
     help="The log's time at which a run begins: in its unit, or a date and time.  "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from roamlab.base.screen import say
-from roamlab.commands.options import ANY_PATH, FILE, fields_of
+from roamlab.commands.options import ANY_PATH, FILE, where
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,14 +26,7 @@ def _time(_context: click.Context, _option: click.Parameter, given: str | None) 
     "--unit", type=click.Choice(("s", "ms", "us", "ns")), help="Its unit, if its name does not end in one."
 )
 @click.option("--time", metavar="NAME", help="Column of the times of the events, for the test for groups.")
-@click.option(
-    "--where",
-    "only",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    callback=fields_of,
-    help="Only rows with this value.",
-)
+@where("rows")
 @click.option(
     "--what",
     type=click.Choice(("gap", "interval")),
