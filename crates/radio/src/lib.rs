@@ -41,5 +41,6 @@ pub use spec::{MeasurementSpec, SignalSpec};
 pub use stepped::{FileTransmitter, SteppedTransmitter};
 pub use visit::Visit;
 pub use wifi::{
-    Management, ManagementSizes, Offer, Reception, Scan, Station, StationAction, StationEvent, Wifi,
+    Authentication, Authenticator, AuthenticatorAction, AuthenticatorEvent, Channels, KeyCaching, Management,
+    ManagementSizes, Offer, Reception, Scan, Security, Station, StationAction, StationEvent, Wifi,
 };

@@ -230,6 +230,10 @@ impl Agents {
         cx.with_cause(led, |cx| match content {
             Content::Agent(domain, message) => self.hand_over(node, (domain, from), &message, net, cx),
             Content::Frame(_) => {} // delivered to stations
+            Content::Wired(frame, _) => {
+                let row = cx.current_cause();
+                net.cells().notices().push(PendingNotice::Wired(node, frame, row));
+            }
             Content::PathChange(notice) => {
                 let row = cx.current_cause();
                 net.cells().notices().push(PendingNotice::PathNotice(notice, row));
@@ -481,6 +485,7 @@ fn send(
     let (in_band, is_frame, for_all) = match &content {
         Content::Agent(_, message) => (message.in_band(), false, false),
         Content::Frame(frame) => (false, true, frame.kind == Management::ProbeRequest),
+        Content::Wired(..) => (false, false, false),
         Content::PathChange(_) => (true, false, false), // as an option of an acknowledgement it waits where data waits
     };
     let id = cx.messages.send(content, Sent { at: cx.now, ends: addresses, repetition });

@@ -1,9 +1,10 @@
-//! Notices to flows of what has happened to their hosts, until the event is over.
+//! Notices of what has happened to hosts, to flows and to 802.11, until the event is over.
 
+use crate::control::messages::ManagementFrame;
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::NodeId;
 
-/// Something that a flow is to learn.
+/// Something that a flow, or 802.11, is to learn.
 #[derive(Copy, Clone, Debug)]
 pub enum PendingNotice {
     /// This host has entered a cell. The row of the causes.
@@ -15,6 +16,8 @@ pub enum PendingNotice {
     PathNotice(u32, CauseId),
     /// Receivers of numbered radio bearers deliver packets.
     InOrder,
+    /// A message between base stations of 802.11, or with their server, has reached this node. The row of the causes.
+    Wired(NodeId, ManagementFrame, CauseId),
 }
 
 /// A phase with which the path of a host's flows has changed.

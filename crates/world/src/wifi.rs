@@ -13,13 +13,15 @@ use roamlab_engine::Time;
 use roamlab_mobility::L2Trigger;
 use roamlab_packet::{Addr, PacketId};
 use roamlab_radio::{
-    Management, ManagementSizes, Motion, Station, StationAction, StationEvent, TxOutcome, Wifi,
+    Management, ManagementSizes, Motion, Security, Station, StationAction, StationEvent, TxOutcome, Wifi,
 };
 use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
 use roamlab_record::ids::{Location, NodeId};
+use std::collections::VecDeque;
 
 pub(crate) mod association;
 mod base_station;
+mod keys;
 
 /// The stations of the hosts that roam.
 #[derive(Clone, Debug)]
@@ -27,6 +29,16 @@ pub struct Stations {
     /// By the nodes of the hosts; empty, if hosts do not roam.
     hosts: Vec<Option<Box<Host>>>,
     sizes: ManagementSizes,
+    security: Security,
+    server: Option<Server>,
+}
+
+/// The authentication server.
+#[derive(Clone, Debug)]
+struct Server {
+    node: NodeId,
+    /// What it computes the answers to, when each is ready, and the rows of the requests.
+    computes: VecDeque<(Time, ManagementFrame, CauseId)>,
 }
 
 /// A host's station, and the causes of what it does.
@@ -43,10 +55,11 @@ struct Host {
 }
 
 impl Stations {
-    /// Stations that are switched off, if hosts roam; `is_host` is of each node.
-    pub fn new(wifi: Option<&Wifi>, is_host: impl Iterator<Item = bool>) -> Stations {
+    /// Stations that are switched off, if hosts roam, and the node of their authentication server; `is_host` is of each node.
+    pub fn new(wifi: Option<&Wifi>, server: Option<NodeId>, is_host: impl Iterator<Item = bool>) -> Stations {
         let Some(wifi) = wifi else {
-            return Stations { hosts: Vec::new(), sizes: ManagementSizes::default() };
+            let (sizes, security) = (ManagementSizes::default(), Security::default());
+            return Stations { hosts: Vec::new(), sizes, security, server: None };
         };
         let host = || Host {
             station: Station::new(wifi.clone()),
@@ -56,7 +69,8 @@ impl Stations {
             sent_by: CauseId::START,
         };
         let hosts = is_host.map(|is_host| is_host.then(|| Box::new(host()))).collect();
-        Stations { hosts, sizes: wifi.sizes.clone() }
+        let server = server.map(|node| Server { node, computes: VecDeque::new() });
+        Stations { hosts, sizes: wifi.sizes.clone(), security: wifi.security.clone(), server }
     }
 
     fn host(&mut self, node: NodeId) -> Option<&mut Host> {
@@ -91,7 +105,9 @@ impl Wlan<'_> {
 
     /// A deadline of a host, or of a base station that forgets hosts, may have come.
     pub fn wake(&mut self, node: NodeId) {
+        self.server_computed(node);
         if let Some(cell) = self.net.cell_of(node) {
+            self.ask_again(cell);
             return self.look_for_silent(cell);
         }
         let since = self.stations.host(node).map_or(Time::ZERO, |host| host.probed);
@@ -134,27 +150,47 @@ impl Wlan<'_> {
         cx.with_cause(cause, |cx| what(&mut Wlan { stations, agents, net, cx }));
     }
 
-    fn host_receives(&mut self, ManagementFrame { kind, host, cell }: ManagementFrame) {
+    fn host_receives(&mut self, frame: ManagementFrame) {
+        let ManagementFrame { kind, host, cell, .. } = frame;
         match kind {
             Management::ProbeResponse => {
                 let offer = self.net.cells().offer(host, cell);
                 self.hear(host, StationEvent::Cell { offer, beacon: false });
             }
-            Management::AuthenticationResponse => self.hear(host, StationEvent::Authenticated(cell.0)),
-            Management::AssociationResponse | Management::ReassociationResponse => {
+            Management::AuthenticationResponse | Management::FastAuthenticationResponse => {
+                self.hear(host, StationEvent::Authenticated(cell.0));
+            }
+            Management::AssociationResponse
+            | Management::ReassociationResponse
+            | Management::FastReassociationResponse => {
                 self.hear(host, StationEvent::Associated(cell.0));
                 // The host has acknowledged the frame, though it may not want the cell any more.
                 let addr = self.net.address(host);
-                if self.net.cells().newest_cell(addr) != Some(cell) {
-                    self.associate(cell, addr);
+                if self.net.cells().newest_cell(addr) == Some(cell) {
+                    return;
+                }
+                match kind == Management::FastReassociationResponse || !self.stations.security.has_keys() {
+                    true => self.associate(cell, addr),
+                    false => self.begin_keys(frame),
                 }
             }
+            Management::EapRequest => self.answer(Management::EapResponse, frame),
+            Management::KeyMessage1 => self.answer(Management::KeyMessage2, frame),
+            Management::KeyMessage3 => self.answer(Management::KeyMessage4, frame),
+            Management::NeighbourReportResponse => {
+                let channels = self.net.cells().channels_of_others(cell);
+                self.hear(host, StationEvent::Neighbours { cell: cell.0, channels });
+            }
             Management::Deauthentication => self.hear(host, StationEvent::Deauthenticated(cell.0)),
-            Management::ProbeRequest
-            | Management::AuthenticationRequest
-            | Management::AssociationRequest
-            | Management::ReassociationRequest
-            | Management::NullData => {}
+            _ => {} // what a host sends
+        }
+    }
+
+    /// A host answers a request for its keys, of the base station that it is associated with.
+    fn answer(&mut self, kind: Management, frame: ManagementFrame) {
+        let ManagementFrame { host, cell, .. } = frame;
+        if self.stations.host(host).is_some_and(|known| known.station.cell() == Some(cell.0)) {
+            self.request(ManagementFrame { kind, ..frame });
         }
     }
 
@@ -199,15 +235,24 @@ impl Wlan<'_> {
             StationAction::Tune(channel) => self.net.tune(host, channel, self.cx),
             StationAction::Probe => self.probe(host),
             StationAction::Authenticate(cell) => {
-                self.request(host, CellId(cell), Management::AuthenticationRequest);
+                self.ask(host, CellId(cell), Management::AuthenticationRequest);
             }
-            StationAction::KeepAlive(cell) => self.request(host, CellId(cell), Management::NullData),
+            StationAction::FastAuthenticate(cell) => {
+                self.ask(host, CellId(cell), Management::FastAuthenticationRequest);
+            }
+            StationAction::KeepAlive(cell) => self.ask(host, CellId(cell), Management::NullData),
             StationAction::Associate { cell, again } => {
                 let kind = match again {
                     true => Management::ReassociationRequest,
                     false => Management::AssociationRequest,
                 };
-                self.request(host, CellId(cell), kind);
+                self.ask(host, CellId(cell), kind);
+            }
+            StationAction::FastAssociate(cell) => {
+                self.ask(host, CellId(cell), Management::FastReassociationRequest);
+            }
+            StationAction::AskNeighbours(cell) => {
+                self.ask(host, CellId(cell), Management::NeighbourReportRequest);
             }
         }
         None
@@ -248,7 +293,7 @@ impl Wlan<'_> {
             return self.frame_sent(host, TxOutcome::NotReceived);
         }
         for cell in cells {
-            self.request(host, cell, Management::ProbeRequest);
+            self.ask(host, cell, Management::ProbeRequest);
         }
     }
 
@@ -266,17 +311,29 @@ impl Wlan<'_> {
         self.led_by(led, |wlan| wlan.hear(node, sent));
     }
 
-    fn request(&mut self, node: NodeId, cell: CellId, kind: Management) {
+    /// A host sends a request to a base station.
+    fn ask(&mut self, host: NodeId, cell: CellId, kind: Management) {
+        let station = self.stations.host(host).map(|known| &known.station);
+        let number = station.map_or(0, |station| match kind {
+            Management::AssociationRequest | Management::ReassociationRequest => station.rounds_at(cell.0),
+            Management::FastAuthenticationRequest => station.first_key_at().unwrap_or(cell.0),
+            _ => 0,
+        });
+        self.request(ManagementFrame { kind, host, cell, number });
+    }
+
+    /// A host sends a frame to a base station.
+    fn request(&mut self, frame: ManagementFrame) {
         let led = self.cx.current_cause();
-        if let Some(host) = self.stations.host(node) {
+        if let Some(host) = self.stations.host(frame.host) {
             host.sent_by = led;
         }
-        self.send_frame(node, ManagementFrame { kind, host: node, cell });
+        self.send_frame(frame.host, frame);
     }
 
     /// A host or a base station sends a management frame.
     fn send_frame(&mut self, from: NodeId, frame: ManagementFrame) {
-        let ManagementFrame { kind, host, cell } = frame;
+        let ManagementFrame { kind, host, cell, .. } = frame;
         let cells = self.net.cells();
         let link = if from == host { cells.uplink_to(host, cell) } else { Some(cells.air(cell)) };
         let Some(link) = link else { return };

@@ -1,9 +1,10 @@
-//! Management frames of 802.11: their kinds, names and sizes, and the answers of a base station.
+//! Frames of 802.11 that are no data, and the messages of base stations among each other and with their server: their kinds,
+//! names and sizes, and the answers of a base station.
 
 use super::params::ManagementSizes;
 use roamlab_engine::Bytes;
 
-/// A management frame.
+/// A management frame, or a frame or message with keys.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Management {
     /// Who is there?
@@ -26,6 +27,38 @@ pub enum Management {
     Deauthentication,
     /// A station is there still: a data frame without data.
     NullData,
+    /// First frame of the authentication of fast transition (802.11r): with the key's name.
+    FastAuthenticationRequest,
+    /// Second frame of it.
+    FastAuthenticationResponse,
+    /// Its reassociation request: with the proof of the key.
+    FastReassociationRequest,
+    /// Its reassociation response: with the group's key.
+    FastReassociationResponse,
+    /// A request of EAP.
+    EapRequest,
+    /// The response to it.
+    EapResponse,
+    /// The four messages of the four-way handshake.
+    KeyMessage1,
+    /// The second one, of the station.
+    KeyMessage2,
+    /// The third one.
+    KeyMessage3,
+    /// The fourth one, of the station.
+    KeyMessage4,
+    /// A station asks for the neighbours of its base station (802.11k).
+    NeighbourReportRequest,
+    /// The channels of the neighbours.
+    NeighbourReportResponse,
+    /// Of a base station to the authentication server: a response of EAP.
+    RadiusRequest,
+    /// The server's answer: the next request of EAP, or the key.
+    RadiusAnswer,
+    /// Of a base station to the one that holds a host's first key of fast transition.
+    KeyRequest,
+    /// The key for that base station.
+    KeyAnswer,
 }
 
 impl Management {
@@ -41,6 +74,22 @@ impl Management {
         "reassociation-response",
         "deauthentication",
         "null-data",
+        "fast-authentication-request",
+        "fast-authentication-response",
+        "fast-reassociation-request",
+        "fast-reassociation-response",
+        "eap-request",
+        "eap-response",
+        "key-message-1",
+        "key-message-2",
+        "key-message-3",
+        "key-message-4",
+        "neighbour-report-request",
+        "neighbour-report-response",
+        "radius-request",
+        "radius-answer",
+        "key-request",
+        "key-answer",
     ];
 
     /// The name as written in records and faults.
@@ -59,6 +108,21 @@ impl Management {
             Management::AssociationResponse | Management::ReassociationResponse => sizes.association_response,
             Management::Deauthentication => sizes.deauthentication,
             Management::NullData => sizes.null_data,
+            Management::FastAuthenticationRequest | Management::FastAuthenticationResponse => {
+                sizes.fast_authentication
+            }
+            Management::FastReassociationRequest | Management::FastReassociationResponse => {
+                sizes.fast_reassociation
+            }
+            Management::EapRequest | Management::EapResponse => sizes.eap,
+            Management::KeyMessage1 => sizes.key_message_1,
+            Management::KeyMessage2 => sizes.key_message_2,
+            Management::KeyMessage3 => sizes.key_message_3,
+            Management::KeyMessage4 => sizes.key_message_4,
+            Management::NeighbourReportRequest => sizes.neighbour_report_request,
+            Management::NeighbourReportResponse => sizes.neighbour_report_response,
+            Management::RadiusRequest | Management::RadiusAnswer => sizes.radius,
+            Management::KeyRequest | Management::KeyAnswer => sizes.key_request,
         }
     }
 
@@ -69,6 +133,8 @@ impl Management {
             Management::AuthenticationRequest => Some(Management::AuthenticationResponse),
             Management::AssociationRequest => Some(Management::AssociationResponse),
             Management::ReassociationRequest => Some(Management::ReassociationResponse),
+            Management::FastReassociationRequest => Some(Management::FastReassociationResponse),
+            Management::NeighbourReportRequest => Some(Management::NeighbourReportResponse),
             _ => None,
         }
     }

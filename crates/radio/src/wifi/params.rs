@@ -1,5 +1,7 @@
 //! The parameters of roaming with 802.11. The plan gives the coverage of a host; the host detects changes and roams.
 
+use super::frames::Management;
+use super::security::{Authentication, Security};
 use crate::handover::{BadVisit, InFlightAtBreak, Motion, Radio, overlapping};
 use crate::visit::Visit;
 use roamlab_engine::{Bytes, Duration, Time};
@@ -51,6 +53,10 @@ pub struct Wifi {
     pub ap_failed_frames: u32,
     /// A base station that has had no sign of a host for so long takes it as gone.
     pub ap_inactivity: Duration,
+    /// Authentication and keys.
+    pub security: Security,
+    /// A host asks each new base station for its neighbours, and scans their channels first (802.11k-2008).
+    pub neighbour_reports: bool,
     /// Sizes of management frames, from the MAC header to the check sequence.
     pub sizes: ManagementSizes,
 }
@@ -86,10 +92,34 @@ pub struct ManagementSizes {
     pub deauthentication: Bytes,
     /// Data frame without data.
     pub null_data: Bytes,
+    /// Either frame of the authentication of fast transition.
+    pub fast_authentication: Bytes,
+    /// Either frame of its reassociation.
+    pub fast_reassociation: Bytes,
+    /// A frame with EAP, either way.
+    pub eap: Bytes,
+    /// First message of the four-way handshake: EAPOL-Key with the key's name.
+    pub key_message_1: Bytes,
+    /// Second message of it, with the security element.
+    pub key_message_2: Bytes,
+    /// Third message of it, with the security element and the group's key.
+    pub key_message_3: Bytes,
+    /// Fourth message of it.
+    pub key_message_4: Bytes,
+    /// Request for a neighbour report.
+    pub neighbour_report_request: Bytes,
+    /// Neighbour report.
+    pub neighbour_report_response: Bytes,
+    /// A message between a base station and the authentication server, from the IP header on.
+    pub radius: Bytes,
+    /// A message between base stations about a key, from the IP header on.
+    pub key_request: Bytes,
 }
 
 impl Default for ManagementSizes {
-    /// ASSUMPTION: a name of eight letters and eight rates, as in the beacon of 90 B.
+    /// ASSUMPTION: a name of eight letters and eight rates, as in the beacon of 90 B. Fast transition adds the elements of
+    /// mobility domain, security and fast transition; an EAPOL-Key frame has 99 B behind 36 B of headers and check
+    /// sequence, and its elements (§8.5.2). A fragment of EAP is 500 B long. Three neighbours are reported.
     fn default() -> Self {
         ManagementSizes {
             probe_request: Bytes(48),
@@ -100,6 +130,17 @@ impl Default for ManagementSizes {
             association_response: Bytes(44),
             deauthentication: Bytes(30),
             null_data: Bytes(28),
+            fast_authentication: Bytes(190),
+            fast_reassociation: Bytes(250),
+            eap: Bytes(540),
+            key_message_1: Bytes(157),
+            key_message_2: Bytes(157),
+            key_message_3: Bytes(191),
+            key_message_4: Bytes(135),
+            neighbour_report_request: Bytes(35),
+            neighbour_report_response: Bytes(77),
+            radius: Bytes(700),
+            key_request: Bytes(200),
         }
     }
 }
@@ -131,6 +172,8 @@ impl Default for Wifi {
             keep_alive: Duration::from_secs(30),
             ap_failed_frames: 50,
             ap_inactivity: Duration::from_secs(300),
+            security: Security::default(),
+            neighbour_reports: false,
             sizes: ManagementSizes::default(),
         }
     }
@@ -152,6 +195,17 @@ impl ManagementSizes {
             association_response,
             deauthentication,
             null_data,
+            fast_authentication,
+            fast_reassociation,
+            eap,
+            key_message_1,
+            key_message_2,
+            key_message_3,
+            key_message_4,
+            neighbour_report_request,
+            neighbour_report_response,
+            radius,
+            key_request,
         } = *self;
         let sizes = [
             ("probe_request", probe_request),
@@ -162,6 +216,17 @@ impl ManagementSizes {
             ("association_response", association_response),
             ("deauthentication", deauthentication),
             ("null_data", null_data),
+            ("fast_authentication", fast_authentication),
+            ("fast_reassociation", fast_reassociation),
+            ("eap", eap),
+            ("key_message_1", key_message_1),
+            ("key_message_2", key_message_2),
+            ("key_message_3", key_message_3),
+            ("key_message_4", key_message_4),
+            ("neighbour_report_request", neighbour_report_request),
+            ("neighbour_report_response", neighbour_report_response),
+            ("radius", radius),
+            ("key_request", key_request),
         ];
         match sizes.into_iter().find(|(_, size)| !(SIZES.0..=SIZES.1).contains(size)) {
             None => Ok(()),
@@ -214,7 +279,23 @@ impl Wifi {
         if !(1..=255).contains(&self.tries) {
             return bad("tries", format!("a request cannot be sent {} times: write 1 to 255", self.tries));
         }
+        self.security.check()?;
         self.sizes.check()
+    }
+
+    /// The names of the frames and messages that are sent with these parameters.
+    pub fn messages(&self) -> impl Iterator<Item = &'static str> {
+        let Security { kind, fast_transition, .. } = self.security;
+        let (keys, eap) = (self.security.has_keys(), kind == Authentication::Eap);
+        let reports = self.neighbour_reports;
+        Management::NAMES.iter().copied().filter(move |name| match *name {
+            name if name.starts_with("fast-") => fast_transition,
+            "key-request" | "key-answer" => fast_transition,
+            name if name.starts_with("key-message-") => keys,
+            name if name.starts_with("eap-") || name.starts_with("radius-") => eap,
+            name if name.starts_with("neighbour-") => reports,
+            _ => true,
+        })
     }
 
     /// The channel of the cell with this number that names none: 1, 6, 11 and on in steps of five.

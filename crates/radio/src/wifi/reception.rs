@@ -3,6 +3,29 @@
 use roamlab_engine::Time;
 use std::collections::BTreeMap;
 
+/// A set of channels, 1 to 255.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Channels([u64; 4]);
+
+impl Channels {
+    /// Adds a channel.
+    pub fn insert(&mut self, channel: u32) {
+        if let Some(bits) = self.0.get_mut(channel as usize / 64) {
+            *bits |= 1 << (channel % 64);
+        }
+    }
+
+    /// True if it has this channel.
+    pub fn contains(&self, channel: u32) -> bool {
+        self.0.get(channel as usize / 64).is_some_and(|bits| bits >> (channel % 64) & 1 == 1)
+    }
+
+    /// True if it has no channel.
+    pub fn is_empty(&self) -> bool {
+        self.0 == [0; 4]
+    }
+}
+
 /// A host's coverage by cells, which have numbers, and its channel.
 #[derive(Clone, Debug, Default)]
 pub struct Reception {

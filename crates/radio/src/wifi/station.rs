@@ -1,4 +1,4 @@
-//! A roaming station of 802.11: it detects the loss of its cell, scans, authenticates and associates.
+//! A roaming station of 802.11: it detects the loss of its cell, scans, authenticates and associates, and gets keys.
 //!
 //! ```text
 //!   station                     base station
@@ -23,11 +23,20 @@
 //! A station whose beacons stay out, and none of whose frames was acknowledged since, asks its base station with frames
 //! without data, as Linux does (mac80211: `max_nullfunc_tries`, `probe_wait_ms`). In a crowded cell beacons collide too.
 //!
-//! ASSUMPTION: open system authentication alone; no keys or 802.1X follow it.
+//! With [`Security`](super::Security) the base station's authenticator asks for EAP and the four-way handshake behind
+//! the association, and the station answers. Data pass when the base station has authorised it. With fast transition a
+//! station that was authorised once gets its keys with authentication and reassociation (802.11r-2008 §11A.5). With
+//! neighbour reports it scans the channels of the last report first, and then all.
+//!
+//! ASSUMPTION: a station waits 10 s for its keys, or 70 s with EAP, as wpa_supplicant does. A station whose fast
+//! transition is not answered is authenticated anew.
 
 use super::params::{Scan, Wifi};
+use super::reception::Channels;
+use super::security::{Authentication, KeyCaching};
 use crate::medium::TxOutcome;
 use roamlab_engine::{Duration, Time};
+use std::collections::BTreeSet;
 
 /// A cell that a station has heard.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -67,6 +76,15 @@ pub enum StationEvent {
     Authenticated(u32),
     /// This cell has answered its association request.
     Associated(u32),
+    /// Its base station lets its data pass.
+    Authorised(u32),
+    /// The base station of its cell reports the channels of its neighbours.
+    Neighbours {
+        /// The cell.
+        cell: u32,
+        /// The channels.
+        channels: Channels,
+    },
     /// This cell does not know it.
     Deauthenticated(u32),
     /// The time that [`Station::next_deadline`] gave has come; whether the channel was busy since the probe request was sent.
@@ -89,6 +107,8 @@ pub enum StationAction {
     Probe,
     /// It sends an authentication request.
     Authenticate(u32),
+    /// It sends an authentication request of fast transition.
+    FastAuthenticate(u32),
     /// It sends an association request; whether it had a cell before.
     Associate {
         /// To which cell.
@@ -96,6 +116,10 @@ pub enum StationAction {
         /// It had a cell before.
         again: bool,
     },
+    /// It sends a reassociation request of fast transition.
+    FastAssociate(u32),
+    /// It asks for the neighbours of its cell.
+    AskNeighbours(u32),
     /// It is associated: layer 2 is up.
     Enter(u32),
     /// It tells its base station that it is there.
@@ -135,6 +159,9 @@ enum State {
 
 /// How long it waits until a frame that asks for its base station has been sent (mac80211's `probe_wait_ms`).
 const NULL_DATA_WAIT: Duration = Duration::from_millis(500);
+/// How long it waits for its keys, without and with EAP (wpa_supplicant's timeouts of authentication).
+const KEY_PATIENCE: Duration = Duration::from_secs(10);
+const EAP_PATIENCE: Duration = Duration::from_secs(70);
 
 /// A station that roams.
 #[derive(Clone, Debug)]
@@ -149,6 +176,17 @@ pub struct Station {
     found: Vec<Offer>,
     /// It had a cell before.
     had_cell: bool,
+    /// The cell that it is associated with lets its data pass.
+    authorised: bool,
+    /// With a cell that does not yet: how long it waits for that.
+    authorised_by: Option<Time>,
+    /// It turns to its next cell by fast transition, and the cell with the first key for that.
+    fast: bool,
+    first_key_at: Option<u32>,
+    /// Cells with which it has a key of EAP.
+    cached: BTreeSet<u32>,
+    /// Channels of the last neighbour report, while a scan of them may find something.
+    neighbours: Option<Channels>,
 }
 
 impl Station {
@@ -162,6 +200,12 @@ impl Station {
             keep_alive_at: Time::ZERO,
             found: Vec::new(),
             had_cell: false,
+            authorised: false,
+            authorised_by: None,
+            fast: false,
+            first_key_at: None,
+            cached: BTreeSet::new(),
+            neighbours: None,
         }
     }
 
@@ -176,6 +220,22 @@ impl Station {
             State::Associated { offer, .. } => Some(offer.cell),
             _ => None,
         }
+    }
+
+    /// The cell whose base station has the first key of its fast transitions.
+    pub fn first_key_at(&self) -> Option<u32> {
+        self.first_key_at
+    }
+
+    /// Rounds of EAP that it needs at a cell, before the four-way handshake.
+    pub fn rounds_at(&self, cell: u32) -> u32 {
+        let security = &self.wifi.security;
+        let is_cached = match security.key_caching {
+            KeyCaching::Off => false,
+            KeyCaching::Own => self.cached.contains(&cell),
+            KeyCaching::Opportunistic => !self.cached.is_empty(),
+        };
+        if security.kind == Authentication::Eap && !is_cached { security.eap_rounds } else { 0 }
     }
 
     /// Takes an input; its actions are appended to `out`.
@@ -204,8 +264,27 @@ impl Station {
                 self.had_cell = true;
                 self.found.clear();
                 self.keep_alive_at = now + self.wifi.keep_alive;
+                self.authorised = self.fast || !self.wifi.security.has_keys();
+                self.authorised_by = (!self.authorised).then(|| now + self.patience());
                 self.is_alive(offer, 0, now);
-                out.push(StationAction::Enter(cell));
+                match self.authorised {
+                    true => self.enter(cell, out),
+                    false => out.push(StationAction::Note("associated")),
+                }
+            }
+            (StationEvent::Authorised(cell), State::Associated { offer, .. })
+                if cell == offer.cell && !self.authorised =>
+            {
+                (self.authorised, self.authorised_by) = (true, None);
+                self.cached.insert(cell);
+                self.first_key_at = Some(cell);
+                self.watch();
+                self.enter(cell, out);
+            }
+            (StationEvent::Neighbours { cell, channels }, State::Associated { offer, .. })
+                if cell == offer.cell =>
+            {
+                self.neighbours = (!channels.is_empty()).then_some(channels);
             }
             (StationEvent::Deauthenticated(cell), State::Associated { offer, .. }) if cell == offer.cell => {
                 self.lose(cell, "deauthenticated", now, out);
@@ -267,11 +346,14 @@ impl Station {
             State::Scanning { channel, step: Step::Min { max } } if busy && max > now => {
                 self.step(channel, Step::Max, max);
             }
-            State::Scanning { channel, .. } if channel < self.wifi.channels => {
-                self.look_at(channel + 1, now, out)
+            State::Scanning { channel, .. } if let Some(next) = self.next_channel(channel) => {
+                self.look_at(next, now, out);
             }
             State::Scanning { channel, .. } if self.found.is_empty() => {
                 out.push(StationAction::Note("nothing-found"));
+                if self.neighbours.take().is_some() {
+                    return self.scan(now, out);
+                }
                 match self.wifi.rescan_after {
                     Duration::ZERO => self.scan(now, out),
                     pause => self.step(channel, Step::Rest, now + pause),
@@ -284,13 +366,12 @@ impl Station {
             }
             State::Authenticating { offer, sent } if sent < tries => self.authenticate(offer, sent, now, out),
             State::Associating { offer, sent } if sent < tries => self.associate(offer, sent, now, out),
-            State::Authenticating { .. } => {
-                out.push(StationAction::Note("authentication-failed"));
-                self.try_next(now, out);
+            State::Authenticating { offer, .. } => {
+                self.failed(offer, "authentication-failed", now, out);
             }
-            State::Associating { .. } => {
-                out.push(StationAction::Note("association-failed"));
-                self.try_next(now, out);
+            State::Associating { offer, .. } => self.failed(offer, "association-failed", now, out),
+            State::Associated { offer, .. } if self.authorised_by.is_some_and(|time| time <= now) => {
+                self.lose(offer.cell, "keys-failed", now, out);
             }
             State::Associated { offer, .. } if self.beacon_by.is_some_and(|time| time <= now) => {
                 self.ask(offer, now, out);
@@ -308,13 +389,49 @@ impl Station {
     }
 
     fn lose(&mut self, cell: u32, sign: &'static str, now: Time, out: &mut Vec<StationAction>) {
-        out.extend([StationAction::Note(sign), StationAction::Leave(cell)]);
+        out.push(StationAction::Note(sign));
+        if self.authorised {
+            out.push(StationAction::Leave(cell));
+        }
+        (self.authorised, self.authorised_by) = (false, None);
         self.scan(now, out);
+    }
+
+    /// Data pass: layer 2 is up.
+    fn enter(&mut self, cell: u32, out: &mut Vec<StationAction>) {
+        out.push(StationAction::Enter(cell));
+        if self.wifi.neighbour_reports {
+            out.push(StationAction::AskNeighbours(cell));
+        }
+    }
+
+    /// How long it waits for its keys.
+    fn patience(&self) -> Duration {
+        match self.wifi.security.kind {
+            Authentication::Eap => EAP_PATIENCE,
+            _ => KEY_PATIENCE,
+        }
+    }
+
+    /// A cell has not answered. After a fast transition it is tried once more, with authentication from the beginning.
+    fn failed(&mut self, offer: Offer, sign: &'static str, now: Time, out: &mut Vec<StationAction>) {
+        out.push(StationAction::Note(sign));
+        if self.fast {
+            self.first_key_at = None;
+            return self.turn_to(offer, now, out);
+        }
+        self.try_next(now, out);
     }
 
     fn scan(&mut self, now: Time, out: &mut Vec<StationAction>) {
         self.found.clear();
-        self.look_at(1, now, out);
+        self.look_at(self.next_channel(0).unwrap_or(1), now, out);
+    }
+
+    /// The channel that a scan looks at behind this one.
+    fn next_channel(&self, channel: u32) -> Option<u32> {
+        let is_listed = |channel: &u32| self.neighbours.is_none_or(|known| known.contains(*channel));
+        (channel + 1..=self.wifi.channels).find(is_listed)
     }
 
     fn look_at(&mut self, channel: u32, now: Time, out: &mut Vec<StationAction>) {
@@ -336,22 +453,34 @@ impl Station {
         match self.found.pop() {
             Some(offer) => {
                 out.push(StationAction::Tune(offer.channel));
-                self.authenticate(offer, 0, now, out);
+                self.turn_to(offer, now, out);
             }
             None => self.scan(now, out),
         }
     }
 
+    /// Begins to authenticate to a cell, by fast transition if it can.
+    fn turn_to(&mut self, offer: Offer, now: Time, out: &mut Vec<StationAction>) {
+        self.fast = self.wifi.security.fast_transition && self.first_key_at.is_some();
+        self.authenticate(offer, 0, now, out);
+    }
+
     fn authenticate(&mut self, offer: Offer, sent: u32, now: Time, out: &mut Vec<StationAction>) {
         self.state = State::Authenticating { offer, sent: sent + 1 };
         self.deadline = Some(now + self.wifi.authentication_timeout);
-        out.push(StationAction::Authenticate(offer.cell));
+        out.push(match self.fast {
+            true => StationAction::FastAuthenticate(offer.cell),
+            false => StationAction::Authenticate(offer.cell),
+        });
     }
 
     fn associate(&mut self, offer: Offer, sent: u32, now: Time, out: &mut Vec<StationAction>) {
         self.state = State::Associating { offer, sent: sent + 1 };
         self.deadline = Some(now + self.wifi.association_timeout);
-        out.push(StationAction::Associate { cell: offer.cell, again: self.had_cell });
+        out.push(match self.fast {
+            true => StationAction::FastAssociate(offer.cell),
+            false => StationAction::Associate { cell: offer.cell, again: self.had_cell },
+        });
     }
 
     /// Asks whether the cell is there, or takes it as lost.
@@ -378,7 +507,8 @@ impl Station {
 
     /// With a cell it waits for whatever comes first.
     fn watch(&mut self) {
-        self.deadline = self.beacon_by.into_iter().chain([self.keep_alive_at]).min();
+        let others = self.beacon_by.into_iter().chain(self.authorised_by);
+        self.deadline = others.chain([self.keep_alive_at]).min();
     }
 }
 

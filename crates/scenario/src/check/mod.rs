@@ -59,6 +59,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     recorded::check(scenario)?;
     check_forced(scenario)?;
     check_cells(scenario, &routers)?;
+    check_server(scenario, &routers)?;
     queues::check(scenario)?;
     loss::check(scenario)?;
     loss::check_outages(scenario)?;
@@ -167,6 +168,18 @@ fn check_cells(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
         }
     }
     Ok(())
+}
+
+/// The node of the authentication server of 802.11 exists.
+fn check_server(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
+    let server = scenario.radio.roaming().and_then(|wifi| wifi.security.server.as_deref());
+    match server.filter(|server| !routers.contains(server)) {
+        None => Ok(()),
+        Some(server) => {
+            let problem = Problem::at("radio.security.server", format!("there is no node \"{server}\""));
+            Err(problem.help(node_help(scenario, server, routers)))
+        }
+    }
 }
 
 /// The help where a node of the wired network is expected.

@@ -2,7 +2,7 @@
 //! from the sending of the message to the delivery or loss of the last packet that carries it.
 
 use crate::ids::{CellId, DomainId};
-use roamlab_engine::Time;
+use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_mobility::{Message, Repeat};
 use roamlab_packet::{Addr, MessageId};
 use roamlab_radio::Management;
@@ -18,6 +18,8 @@ pub enum Content {
     Agent(DomainId, Message),
     /// From layer 2 to layer 2.
     Frame(ManagementFrame),
+    /// From a base station to another, or to the authentication server and back; its size.
+    Wired(ManagementFrame, Bytes),
     /// To the sender of a flow: the notice of a new path with this number.
     PathChange(u32),
 }
@@ -27,7 +29,7 @@ impl Content {
     pub fn name(&self) -> &'static str {
         match self {
             Content::Agent(_, message) => message.name(),
-            Content::Frame(frame) => frame.kind.name(),
+            Content::Frame(frame) | Content::Wired(frame, _) => frame.kind.name(),
             Content::PathChange(_) => PATH_CHANGE,
         }
     }
@@ -36,8 +38,24 @@ impl Content {
     fn repeat(&self) -> Option<Repeat> {
         match self {
             Content::Agent(_, message) => message.repeat(),
+            Content::Wired(frame, _) => Some(repeat_of(frame.kind)),
             Content::Frame(_) | Content::PathChange(_) => None,
         }
+    }
+}
+
+/// How a lost message between base stations, or with the authentication server, is repeated.
+///
+/// ASSUMPTION: RADIUS begins with 2 s, doubles up to 16 s, and sends five times more (RFC 5080 §2.2.1). A request for a key is
+/// sent four times more, 1 s apart (hostapd's `rkh_pull_timeout` and `rkh_pull_retries`). A lost answer is repeated as its
+/// request would be.
+fn repeat_of(kind: Management) -> Repeat {
+    let second = Duration::from_secs(1);
+    match kind {
+        Management::RadiusRequest | Management::RadiusAnswer => {
+            Repeat { after: second * 2, longest: second * 16, times: 5 }
+        }
+        _ => Repeat { after: second, longest: second, times: 4 },
     }
 }
 
@@ -54,7 +72,7 @@ pub struct Repetition {
     pub cause: CauseId,
 }
 
-/// A management frame between a host and the base station of a cell.
+/// A management frame between a host and the base station of a cell, or a message of that base station about the host.
 #[derive(Copy, Clone, Debug)]
 pub struct ManagementFrame {
     /// Which.
@@ -63,6 +81,9 @@ pub struct ManagementFrame {
     pub host: NodeId,
     /// The cell.
     pub cell: CellId,
+    /// Of EAP the number of the round. Of an association request how many rounds the host needs. Of fast transition the
+    /// number of the cell whose base station holds the host's first key.
+    pub number: u32,
 }
 
 /// A message in flight.
@@ -162,7 +183,12 @@ mod tests {
     use super::*;
 
     fn frame() -> Content {
-        Content::Frame(ManagementFrame { kind: Management::NullData, host: NodeId(1), cell: CellId(0) })
+        Content::Frame(ManagementFrame {
+            kind: Management::NullData,
+            host: NodeId(1),
+            cell: CellId(0),
+            number: 0,
+        })
     }
 
     #[test]

@@ -39,17 +39,20 @@ impl Agents {
     /// entity of RLC is gone.
     pub fn repeat(&mut self, slot: u32, net: &mut Network, cx: &mut Context) {
         let Some(Repetition { content, ends, number, cause }) = cx.messages.repeat(slot) else { return };
-        let Content::Agent(domain, message) = &content else { return };
         let (Some(from), Some(to)) = (net.node_at(ends.0), net.node_at(ends.1)) else { return };
-        let (station, host) = if ends.0.is_mobile() { (to, from) } else { (from, to) };
+        let (domain, host, size) = match &content {
+            Content::Agent(domain, message) => (Some(*domain), message.host(), message.size()),
+            Content::Wired(frame, size) => (None, Some(net.address(frame.host)), *size),
+            Content::Frame(_) | Content::PathChange(_) => return,
+        };
+        let (station, mobile) = if ends.0.is_mobile() { (to, from) } else { (from, to) };
         let crosses_air = ends.0.is_mobile() || ends.1.is_mobile();
-        if crosses_air && !net.cell_of(station).is_some_and(|cell| net.cells().has(host, cell)) {
+        if crosses_air && !net.cell_of(station).is_some_and(|cell| net.cells().has(mobile, cell)) {
             return;
         }
-        let (domain, host, size) = (*domain, message.host(), message.size());
         let signal = Outgoing { from, addresses: ends, host, size, content, repetition: number };
         cx.with_cause(CurrentCause::Row(cause), |cx| {
-            self.send_signal(Way::Routed(from, Some(domain)), signal, net, cx);
+            self.send_signal(Way::Routed(from, domain), signal, net, cx);
         });
     }
 

@@ -28,7 +28,7 @@ use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
     BearerShare, CellScheduler, Duplicates, FileTransmitter, LossProcess, LossSpec, Meter, OutagePackets,
     OutageSpec, Outages, Player, Positions, RecordedTransmitter, Role, Schedule, Signal, SignalSpec,
-    SteppedTransmitter, Visit,
+    SteppedTransmitter, Visit, Wifi,
 };
 use roamlab_record::Names;
 use roamlab_record::capture::Capture;
@@ -470,7 +470,9 @@ impl<'a> Builder<'a> {
         let (flows, informed) = (self.flows(), self.informed());
         let faults = self.faults();
         let is_host = self.mobiles.iter().map(Option::is_some);
-        let stations = Stations::new(scenario.radio.roaming(), is_host);
+        let server_of = |wifi: &Wifi| wifi.security.server.as_deref().map(|server| self.ids[server]);
+        let server = scenario.radio.roaming().and_then(server_of);
+        let stations = Stations::new(scenario.radio.roaming(), server, is_host);
         let mut cells = Cells::new(cells, self.mobiles, &scenario.radio);
         let setting = install::install(scenario, (&mut self.nodes, &mut cells), (&self.ids, &self.streams));
         let mut cx = Context::default();

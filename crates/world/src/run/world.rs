@@ -260,6 +260,7 @@ impl World {
                 PendingNotice::Phase(phase) => self.flows.path_changed(phase, &mut self.planes),
                 PendingNotice::PathNotice(number, row) => self.flows.tell(number, row, &mut self.planes),
                 PendingNotice::InOrder => self.deliver_in_order(),
+                PendingNotice::Wired(node, frame, row) => self.wlan().receive_wired(node, frame, row),
             }
         }
     }

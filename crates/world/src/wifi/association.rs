@@ -1,10 +1,11 @@
-//! The hosts associated with an 802.11 base station, and the signs of their presence. It sends no frames for others.
+//! The hosts associated with an 802.11 base station, the signs of their presence, and their keys. It sends no frames for
+//! others.
 
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
-use roamlab_radio::Wifi;
+use roamlab_radio::{Authenticator, Wifi};
 use roamlab_record::cause::CauseId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The hosts of a base station.
 #[derive(Clone, Debug)]
@@ -16,6 +17,8 @@ pub struct Associations {
     dismissed: BTreeMap<Addr, CauseId>,
     /// When the pending look for silent hosts is due.
     armed: Option<Time>,
+    /// Hosts whose key of fast transition the base station has.
+    keys: BTreeSet<Addr>,
 }
 
 #[derive(Clone, Debug)]
@@ -24,6 +27,10 @@ struct Association {
     failed: u32,
     /// When that was.
     seen: Time,
+    /// What asks it for its keys, and the row of what was asked last; `None`: without keys.
+    authenticator: Option<(Authenticator, CauseId)>,
+    /// Its data pass.
+    authorised: bool,
 }
 
 impl Associations {
@@ -35,12 +42,50 @@ impl Associations {
             hosts: BTreeMap::new(),
             dismissed: BTreeMap::new(),
             armed: None,
+            keys: BTreeSet::new(),
         }
     }
 
-    /// The base station has associated a host.
+    /// The base station has associated a host, whose data pass.
     pub fn add(&mut self, host: Addr, now: Time) {
-        self.hosts.insert(host, Association { failed: 0, seen: now });
+        let known = self.hosts.remove(&host);
+        let authenticator = known.and_then(|known| known.authenticator);
+        self.hosts.insert(host, Association { failed: 0, seen: now, authenticator, authorised: true });
+    }
+
+    /// The base station has associated a host, which an authenticator asks for its keys.
+    pub fn add_unauthorised(&mut self, host: Addr, authenticator: Authenticator, now: Time) {
+        let authenticator = Some((authenticator, CauseId::START));
+        self.hosts.insert(host, Association { failed: 0, seen: now, authenticator, authorised: false });
+    }
+
+    /// True if a host's data pass.
+    pub fn is_authorised(&self, host: Addr) -> bool {
+        self.hosts.get(&host).is_some_and(|association| association.authorised)
+    }
+
+    /// What asks a host for its keys, and the row of what was asked last.
+    pub fn authenticator(&mut self, host: Addr) -> Option<&mut (Authenticator, CauseId)> {
+        self.hosts.get_mut(&host)?.authenticator.as_mut()
+    }
+
+    /// Hosts whose authenticators have waited long enough.
+    pub fn unanswered(&self, now: Time) -> Vec<Addr> {
+        let is_due = |association: &Association| {
+            let deadline = association.authenticator.as_ref().and_then(|(each, _)| each.next_deadline());
+            deadline.is_some_and(|deadline| deadline <= now)
+        };
+        self.hosts.iter().filter(|(_, association)| is_due(association)).map(|(host, _)| *host).collect()
+    }
+
+    /// The base station has a host's key of fast transition from now on.
+    pub fn give_key(&mut self, host: Addr) {
+        self.keys.insert(host);
+    }
+
+    /// True if the base station has a host's key of fast transition.
+    pub fn has_key(&self, host: Addr) -> bool {
+        self.keys.contains(&host)
     }
 
     /// The base station takes a host as gone, for the reason in `cause`.
@@ -58,7 +103,7 @@ impl Associations {
     /// A host has given a sign of life.
     pub fn seen(&mut self, host: Addr, now: Time) {
         if let Some(association) = self.hosts.get_mut(&host) {
-            *association = Association { failed: 0, seen: now };
+            (association.failed, association.seen) = (0, now);
         }
     }
 

@@ -42,10 +42,14 @@ impl Wlan<'_> {
 
     /// A management frame has arrived at a base station.
     pub(super) fn base_station_receives(&mut self, station: NodeId, frame: ManagementFrame) {
-        let ManagementFrame { kind, host, cell } = frame;
+        let ManagementFrame { kind, host, cell, .. } = frame;
         let addr = self.net.address(host);
         self.see(cell, addr);
         let answer = match kind {
+            Management::FastAuthenticationRequest => return self.find_key(frame),
+            Management::EapResponse | Management::KeyMessage2 | Management::KeyMessage4 => {
+                return self.key_frame(frame);
+            }
             Management::NullData if self.why_absent(cell, addr).is_some() => {
                 Some(Management::Deauthentication)
             }
@@ -61,7 +65,7 @@ impl Wlan<'_> {
     pub fn refuse(&mut self, host: NodeId, cell: CellId) {
         let (station, _) = self.net.base_station(cell);
         let cause = self.why_absent(cell, self.net.address(host)).unwrap_or(CauseId::START);
-        let frame = ManagementFrame { kind: Management::Deauthentication, host, cell };
+        let frame = ManagementFrame { kind: Management::Deauthentication, host, cell, number: 0 };
         self.led_by(CurrentCause::Row(cause), |wlan| wlan.send_frame(station, frame));
     }
 
@@ -77,18 +81,22 @@ impl Wlan<'_> {
     }
 
     /// A base station takes a host as gone.
-    fn dismiss(&mut self, cell: CellId, host: Addr, phase: &'static str) {
+    pub(super) fn dismiss(&mut self, cell: CellId, host: Addr, phase: &'static str) {
         let (Some(node), (station, _)) = (self.net.node_at(host), self.net.base_station(cell)) else {
             return;
         };
         let row = self.net.cells().note(node, phase, station, self.cx);
+        let mut had_data = false;
         if let Some(hosts) = self.net.associations(cell) {
+            had_data = hosts.is_authorised(host);
             hosts.remove(host, row);
         }
         self.led_by(CurrentCause::Row(row), |wlan| {
-            wlan.notify(station, node, &L2Trigger::HostGone { host });
+            if had_data {
+                wlan.notify(station, node, &L2Trigger::HostGone { host });
+            }
             wlan.net.flush_air(cell, host, row, wlan.cx);
-            let frame = ManagementFrame { kind: Management::Deauthentication, host: node, cell };
+            let frame = ManagementFrame { kind: Management::Deauthentication, host: node, cell, number: 0 };
             wlan.send_frame(station, frame);
         });
     }

@@ -8,7 +8,7 @@ use crate::schema::{ChangeSpec, HostSpec, LinkSpec, Scenario};
 use crate::suggest::known_value;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{MobilitySpec, matches};
-use roamlab_radio::{Management, Motion, SignalSpec, Trajectory, Visit};
+use roamlab_radio::{Motion, SignalSpec, Trajectory, Visit};
 use roamlab_traffic::AppSpec;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
@@ -417,8 +417,8 @@ fn unseen_handovers(scenario: &Scenario) -> Vec<Problem> {
 fn unsent_messages(scenario: &Scenario) -> Vec<Problem> {
     let mut sent: BTreeSet<&str> =
         scenario.protocols().flat_map(|(_, spec)| spec.messages().iter().copied()).collect();
-    if scenario.radio.roaming().is_some() {
-        sent.extend(Management::NAMES);
+    if let Some(wifi) = scenario.radio.roaming() {
+        sent.extend(wifi.messages());
     }
     if scenario.flows.iter().any(|flow| flow.path_change.is_some()) {
         sent.insert(PATH_CHANGE);

@@ -4,7 +4,7 @@ use super::Cells;
 use crate::context::Context;
 use crate::ids::CellId;
 use roamlab_engine::Time;
-use roamlab_radio::{Offer, Reception};
+use roamlab_radio::{Channels, Offer, Reception};
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, NodeId};
 
@@ -62,6 +62,14 @@ impl Cells {
         let known = &self.cells[cell.0 as usize];
         let strength = self.reception(host).map_or(Time::ZERO, |reception| reception.strength(cell.0));
         Offer { cell: cell.0, channel: known.channel, interval: known.beacon_interval, strength }
+    }
+
+    /// The channels of all cells but this one.
+    pub fn channels_of_others(&self, cell: CellId) -> Channels {
+        let mut channels = Channels::default();
+        let others = self.cells.iter().enumerate().filter(|(index, _)| *index != cell.0 as usize);
+        others.for_each(|(_, other)| channels.insert(other.channel));
+        channels
     }
 
     /// The row of the causes for the end of a host's coverage by a cell; `None`: the cell covers it.
