@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from roamlab.base.quantities import counted
 from roamlab.base.screen import say
-from roamlab.commands.options import AMOUNT, ANY_PATH, FILE, fields_of, where
+from roamlab.commands.options import AMOUNT, ANY_PATH, FILE, fields_of, given, where
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
+KINDS = ("moves", "rate", "delay", "loss", "trajectory", "links", "passes")
+_OF_SATELLITES = ("moves", "delay", "passes")
+
+
+def _place(_context: click.Context, option: click.Parameter, given: str | None) -> tuple[float, float] | None:
+    """LATITUDE,LONGITUDE in degrees."""
+    from roamlab.imports.places import place
+
+    return None if given is None else place(max(option.opts, key=len), given)
+
+
 @click.command("schedule")
-@click.argument("log", type=ANY_PATH)
+@click.argument("log", type=ANY_PATH, required=False)
 @click.option(
     "--as",
     "kind",
-    type=click.Choice(["moves", "rate", "delay", "loss"]),
+    type=click.Choice(KINDS),
     default="moves",
     show_default=True,
-    help="What the log is of: handovers of hosts, or the rate, the delay or the loss of a link over time.",
+    help="What is printed: handovers of hosts; the rate, the delay or the loss of a link over time; the trajectory of "
+    "a host; links of a topology; the passes of satellites.",
 )
 @click.option(
     "--column",
@@ -31,16 +43,21 @@ if TYPE_CHECKING:
     metavar="OURS=THEIRS",
     callback=fields_of,
     help="What the log calls a column: time_s (or _ms, _us, _ns; time: dates of ISO 8601); for moves host, from, to, "
-    "gap_s, or cell and level_db; rate_mbit_s (_kbit_s, _bit_s); delay_ms (_s) or rtt_ms (_s); loss, loss_percent.  "
-    "[default: the same]",
+    "gap_s, or cell and level_db; rate_mbit_s (_kbit_s, _bit_s); delay_ms (_s) or rtt_ms (_s); loss, loss_percent; "
+    "for a trajectory host, and x_m and y_m or longitude and latitude.  [default: the same]",
 )
 @where("records")
 @click.option(
     "--begin",
     help="The log's time at which a run begins: in its unit, or a date and time.  "
-    "[default: 0; of a rate, a delay or a loss the first time of the log]",
+    "[default: 0; of other kinds than moves the first time of the log]",
 )
-@click.option("--host", default="", help="The host, of samples of cells that name none.")
+@click.option("--end", help="The log's time at which a trajectory ends, as --begin.  [default: the last one]")
+@click.option(
+    "--host",
+    default="",
+    help="The host: of samples of cells that name none, of satellites, or the one whose trajectory is wanted.",
+)
 @click.option(
     "--hysteresis-db",
     type=AMOUNT,
@@ -48,35 +65,73 @@ if TYPE_CHECKING:
     show_default=True,
     help="How much stronger another cell is at a handover, of samples of levels.",
 )
+@click.option(
+    "--geo", is_flag=True, help="The positions of a trajectory are degrees of longitude and latitude."
+)
+@click.option(
+    "--origin",
+    metavar="LAT,LON",
+    callback=_place,
+    help="The place that is (0, 0) m, of positions in degrees.  [default: the first position]",
+)
+@click.option(
+    "--tolerance-m",
+    type=click.FloatRange(0, 1e6),
+    default=1.0,
+    show_default=True,
+    help="How far the way of a trajectory may be from positions that it leaves out.",
+)
 @click.option("--figure", type=FILE, help="Also draw what was understood into this file, as SVG.")
 def command(
-    log: Path,
-    kind: str,
-    columns: dict[str, str],
-    only: dict[str, str],
-    begin: str | None,
-    host: str,
-    hysteresis_db: float,
-    figure: Path | None,
+    log: Path | None, kind: str, columns: dict[str, str], only: dict[str, str], **options: Any
 ) -> None:
-    """Print a log as a schedule: of handovers, which a host's plan follows, or of a rate, a delay or a loss of a link.
+    """Print a log as a part of a scenario.
 
     LOG is a table with a line of names, or has a JSON object on each line (.jsonl, .ndjson, .json). For handovers it
     has a record for each, or samples of serving cells or of levels. A delay may also be the output of `ping -D`, a rate
-    that of `iperf3 -J`. What was understood is on standard error.
+    that of `iperf3 -J`, a trajectory SUMO's floating car data or a movement file of ns-2. What was understood is on
+    standard error.
     """
+    if log is None:
+        raise click.MissingParameter(param_type="argument", param_hint="'LOG'")
+    _refuse_unread(kind)
+    begin, figure, host = options["begin"], options["figure"], options["host"]
+    if kind == "moves":
+        _print_moves(log, columns, only, begin or "0", (host, options["hysteresis_db"]), figure)
+    elif kind == "trajectory":
+        from roamlab.commands.imported import print_trajectory
+
+        print_trajectory(log, columns, only, options)
+    else:
+        _print_series(log, kind, columns, only, begin, figure)
+
+
+_READ = {
+    "--host": ("moves", "trajectory"),
+    "--hysteresis-db": ("moves",),
+    "--end": ("trajectory",),
+    "--geo": ("trajectory",),
+    "--origin": ("trajectory",),
+    "--tolerance-m": ("trajectory",),
+}
+"""Options, and the kinds that read them. Others are read by each kind."""
+
+
+def _refuse_unread(kind: str) -> None:
+    """Raise `BadInput` for an option that changes nothing."""
     from roamlab.base.errors import BadInput
 
-    if kind != "moves":
-        if host or hysteresis_db:
+    for option in sorted(given(click.get_current_context())):
+        kinds = _READ.get(option, (kind,))
+        if kind not in kinds:
             raise BadInput(
-                "--host" if host else "--hysteresis-db",
-                f"a {kind} of a link is of no host and has no cells",
-                expected="this option for moves alone",
-                remedy="leave it out, or write --as moves",
+                option,
+                f"a {kind} of a link is of no host and has no cells"
+                if kind in ("rate", "delay", "loss") and "moves" in kinds
+                else f"it changes nothing of {kind}",
+                expected=f"this option with --as {' or '.join(kinds)}",
+                remedy=f"leave it out, or write --as {kinds[0]}",
             )
-        return _print_series(log, kind, columns, only, begin, figure)
-    return _print_moves(log, columns, only, begin or "0", (host, hysteresis_db), figure)
 
 
 def _print_moves(
