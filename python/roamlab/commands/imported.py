@@ -32,6 +32,18 @@ def print_trajectory(
         say(said, err=True)
 
 
+def print_links(log: Path, columns: dict[str, str], options: Mapping[str, Any]) -> None:
+    """Print the links of a topology."""
+    from roamlab.imports import graphml
+
+    topology = graphml.read(log, columns, options["rate"], options["delay"])
+    _write_figure(options["figure"], lambda drawings: drawings.of_topology(topology, log.name))
+    for table in topology.toml():
+        say(table)
+    for said in topology.summary():
+        say(said, err=True)
+
+
 def _write_figure(figure: Path | None, draw: Callable[[ModuleType], str]) -> None:
     if figure:
         from roamlab.base.output import write_chart

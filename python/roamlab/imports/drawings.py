@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roamlab.base.figures import label, new_figure
-from roamlab.base.quantities import number
+import numpy as np
+
+from roamlab.base.figures import BLUE, VERMILION, label, new_figure
+from roamlab.base.quantities import counted, number
 from roamlab.base.screen import shown
 from roamlab.traces.log_figures import svg
 
 if TYPE_CHECKING:
+    from roamlab.imports.links import Topology
     from roamlab.imports.movement import Trajectory
 
 
@@ -30,3 +33,36 @@ def of_trajectory(way: Trajectory, log: str) -> str:
         below.set_ylim(bottom=0)
         figure.subplots_adjust(hspace=0.45)
         return svg(figure)
+
+
+def of_topology(topology: Topology, log: str) -> str:
+    """Nodes at their places, or on a circle, and links that are wider for a higher rate, as SVG."""
+    placed = all(node.place for node in topology.nodes)
+    at = {node.name: (node.place[1], node.place[0]) for node in topology.nodes if node.place}
+    if not placed:
+        turns = np.linspace(0, 2 * np.pi, len(topology.nodes), endpoint=False)
+        at = {node.name: (np.cos(a), np.sin(a)) for node, a in zip(topology.nodes, turns, strict=True)}
+    rates = [link.rate or 0 for link in topology.links]
+    least, most = min(filter(None, rates), default=1), max(rates) or 1
+    with new_figure(1, row_inches=4.2) as (figure, (axes,)):
+        for link, rate in zip(topology.links, rates, strict=True):
+            part = np.log(max(rate, least) / least) / np.log(most / least) if most > least else 0.0
+            x, y = zip(*(at[name] for name in link.between), strict=True)
+            axes.plot(x, y, color=BLUE, linestyle="-", linewidth=0.7 + 2.3 * part, alpha=0.7, zorder=1)
+        x, y = zip(*at.values(), strict=True)
+        axes.scatter(x, y, s=14, color=VERMILION, zorder=2)
+        if len(at) <= _NAMED:
+            for name, place in at.items():
+                axes.annotate(name, place, xytext=(3, 3), textcoords="offset points", fontsize=6.5)
+        counts = f"{counted(len(topology.nodes), 'node')}, {counted(len(topology.links), 'link')}"
+        wide = "; wider: a higher rate" if most > least else ""
+        axes.set_title(f"{shown(log)}: {counts}{wide}")
+        if placed:
+            label(axes, ("longitude", "degrees"), ("latitude", "degrees"))
+        else:
+            label(axes, ("no places in the file: x on a circle", "1"), ("y", "1"))
+        return svg(figure)
+
+
+_NAMED = 60
+"""Nodes whose names are drawn."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +26,16 @@ def _place(_context: click.Context, option: click.Parameter, given: str | None) 
     return None if given is None else place(max(option.opts, key=len), given)
 
 
+def _quantity(_context: click.Context, option: click.Parameter, given: str) -> str:
+    """A rate or a delay as a scenario has it."""
+    unit, example = ("[kMGT]?bit/s", "1 Gbit/s") if option.name == "rate" else ("[num]?s", "1 ms")
+    if given and not re.fullmatch(rf"\d+(\.\d+)? ?{unit}", given):
+        raise click.UsageError(
+            f"--{option.name} {given!r}: write a number and a unit, for example '{example}'."
+        )
+    return given
+
+
 @click.command("schedule")
 @click.argument("log", type=ANY_PATH, required=False)
 @click.option(
@@ -44,7 +55,8 @@ def _place(_context: click.Context, option: click.Parameter, given: str | None) 
     callback=fields_of,
     help="What the log calls a column: time_s (or _ms, _us, _ns; time: dates of ISO 8601); for moves host, from, to, "
     "gap_s, or cell and level_db; rate_mbit_s (_kbit_s, _bit_s); delay_ms (_s) or rtt_ms (_s); loss, loss_percent; "
-    "for a trajectory host, and x_m and y_m or longitude and latitude.  [default: the same]",
+    "for a trajectory host, and x_m and y_m or longitude and latitude; for links name, latitude, longitude, rate and "
+    "delay as above.  [default: the same]",
 )
 @where("records")
 @click.option(
@@ -81,6 +93,18 @@ def _place(_context: click.Context, option: click.Parameter, given: str | None) 
     show_default=True,
     help="How far the way of a trajectory may be from positions that it leaves out.",
 )
+@click.option(
+    "--rate",
+    default="",
+    callback=_quantity,
+    help="The rate of links that have none in a topology, for example '1 Gbit/s'.",
+)
+@click.option(
+    "--delay",
+    default="",
+    callback=_quantity,
+    help="The delay of links that have none in a topology and no places, for example '1 ms'.",
+)
 @click.option("--figure", type=FILE, help="Also draw what was understood into this file, as SVG.")
 def command(
     log: Path | None, kind: str, columns: dict[str, str], only: dict[str, str], **options: Any
@@ -89,8 +113,8 @@ def command(
 
     LOG is a table with a line of names, or has a JSON object on each line (.jsonl, .ndjson, .json). For handovers it
     has a record for each, or samples of serving cells or of levels. A delay may also be the output of `ping -D`, a rate
-    that of `iperf3 -J`, a trajectory SUMO's floating car data or a movement file of ns-2. What was understood is on
-    standard error.
+    that of `iperf3 -J`, a trajectory SUMO's floating car data or a movement file of ns-2. Links are read from GraphML.
+    What was understood is on standard error.
     """
     if log is None:
         raise click.MissingParameter(param_type="argument", param_hint="'LOG'")
@@ -102,6 +126,10 @@ def command(
         from roamlab.commands.imported import print_trajectory
 
         print_trajectory(log, columns, only, options)
+    elif kind == "links":
+        from roamlab.commands.imported import print_links
+
+        print_links(log, columns, options)
     else:
         _print_series(log, kind, columns, only, begin, figure)
 
@@ -113,6 +141,10 @@ _READ = {
     "--geo": ("trajectory",),
     "--origin": ("trajectory",),
     "--tolerance-m": ("trajectory",),
+    "--rate": ("links",),
+    "--delay": ("links",),
+    "--where": ("moves", "rate", "delay", "loss", "trajectory"),
+    "--begin": ("moves", "rate", "delay", "loss", "trajectory"),
 }
 """Options, and the kinds that read them. Others are read by each kind."""
 
