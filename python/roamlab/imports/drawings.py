@@ -12,8 +12,13 @@ from roamlab.base.screen import shown
 from roamlab.traces.log_figures import svg
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from roamlab.imports.links import Topology
     from roamlab.imports.movement import Trajectory
+    from roamlab.imports.orbits import Pass, Sky
+    from roamlab.imports.places import Numbers
+    from roamlab.imports.serving import Visit
 
 
 def of_trajectory(way: Trajectory, log: str) -> str:
@@ -66,3 +71,46 @@ def of_topology(topology: Topology, log: str) -> str:
 
 _NAMED = 60
 """Nodes whose names are drawn."""
+
+
+def of_sky(above: Sky, found: Sequence[Pass], visits: Sequence[Visit], log: str) -> str:
+    """The elevations of satellites over time, those that serve marked, and the delay to the one that serves, as SVG."""
+    from roamlab.imports.serving import delays
+
+    times = above.times_s
+    with new_figure(2, row_inches=2.6) as (figure, (upper, lower)):
+        for one in found[:_MOST_PASSES]:
+            upper.plot(
+                *_thin(times[one.first : one.last + 1], one.elevation),
+                color="0.75",
+                linestyle="-",
+                linewidth=0.6,
+            )
+        for number_, visit in enumerate(visits):
+            place = slice(visit.at - visit.one.first, visit.until - visit.one.first)
+            colour = (BLUE, VERMILION)[number_ % 2]
+            drawn = _thin(times[visit.at : visit.until], visit.one.elevation[place])
+            upper.plot(*drawn, color=colour, linestyle="-", linewidth=1.8)
+        cells = len({visit.one.name for visit in visits})
+        upper.set_title(
+            f"{shown(log)}: {counted(len(found), 'pass', 'passes')}, {counted(cells, 'satellite')} serve (coloured)"
+        )
+        label(upper, ("time", "s"), ("elevation", "degrees"))
+        upper.set_ylim(above.least_elevation, 90)
+        series = delays(visits, times)
+        lower.plot(*_thin(times, series.scaled()), linestyle="-")
+        lower.set_title("One-way delay to the satellite that serves")
+        label(lower, ("time", "s"), ("delay", "ms"))
+        figure.subplots_adjust(hspace=0.35)
+        return svg(figure)
+
+
+_MOST_PASSES = 2000
+_MOST_POINTS = 4000
+
+
+def _thin(times: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:
+    """At most `_MOST_POINTS` of the values, and the last one."""
+    step = -(-len(times) // _MOST_POINTS)
+    places = np.unique(np.append(np.arange(0, len(times), step), len(times) - 1))
+    return times[places], values[places]

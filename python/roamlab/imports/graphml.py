@@ -14,6 +14,7 @@ from roamlab.base.inputs import text_lines
 from roamlab.base.quantities import counted, number
 from roamlab.imports.elements import elements, is_xml
 from roamlab.imports.links import Link, Node, Topology, combined
+from roamlab.imports.nodes import plain
 from roamlab.imports.places import great_circle_m
 from roamlab.traces.logs import QUOTED, bad, decimal
 from roamlab.traces.series import QUANTITIES
@@ -168,20 +169,14 @@ def _nodes(log: Path, graph: _Graph, named: Mapping[str, str]) -> dict[str, Node
             problem = f"the id {id_!r} is of two nodes" if id_ else "the node has no id"
             raise bad(log, part.line, problem, "an id for each node", "correct it")
         label = part.values.get(named.get("name", "label")) or part.values.get("name") or id_
-        name = _plain(label) or _plain(id_) or "node"
+        name = plain(label) or plain(id_) or "node"
         if name in taken:
-            name = f"{name}-{_plain(id_)}"
+            name = f"{name}-{plain(id_)}"
         while name in taken:
             name += "-2"
         taken.add(name)
         found[id_] = Node(name, _place(log, part, named))
     return found
-
-
-def _plain(label: str) -> str:
-    """A name of letters, digits, hyphens and underscores."""
-    words = "".join(letter if letter.isalnum() or letter in "-_" else " " for letter in label).split()
-    return "-".join(words)[:90]
 
 
 def _place(log: Path, node: _Part, named: Mapping[str, str]) -> tuple[float, float] | None:

@@ -1,4 +1,4 @@
-"""The node that a user wants, of those that a log names."""
+"""Names of nodes: that of a scenario for one of a file, and the one that a user wants."""
 
 from __future__ import annotations
 
@@ -39,3 +39,13 @@ def chosen(log: Path, wanted: str, names: Collection[str], kind: str) -> str:
             remedy=f"write --host {next(iter(names))}",
         )
     return next(iter(names))
+
+
+def plain(label: str) -> str:
+    """A name of letters, digits, hyphens and underscores, as a scenario has it; empty if the label has none of them."""
+    words = "".join(letter if letter.isalnum() or letter in "-_" else " " for letter in label).split()
+    return "-".join(words)[:_LONGEST]
+
+
+_LONGEST = 90
+"""Characters of a name, with room for a number behind it: a scenario takes 100."""

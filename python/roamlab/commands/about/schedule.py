@@ -9,21 +9,14 @@ import click
 
 from roamlab.base.quantities import counted
 from roamlab.base.screen import say
+from roamlab.commands.imported import place_of, print_links, print_satellites, print_trajectory, satellites
 from roamlab.commands.options import AMOUNT, ANY_PATH, FILE, fields_of, given, where
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-KINDS = ("moves", "rate", "delay", "loss", "trajectory", "links", "passes")
-_OF_SATELLITES = ("moves", "delay", "passes")
-
-
-def _place(_context: click.Context, option: click.Parameter, given: str | None) -> tuple[float, float] | None:
-    """LATITUDE,LONGITUDE in degrees."""
-    from roamlab.imports.places import place
-
-    return None if given is None else place(max(option.opts, key=len), given)
+KINDS = ("moves", "rate", "delay", "loss", "trajectory", "links", "passes", "exits")
 
 
 def _quantity(_context: click.Context, option: click.Parameter, given: str) -> str:
@@ -45,7 +38,7 @@ def _quantity(_context: click.Context, option: click.Parameter, given: str) -> s
     default="moves",
     show_default=True,
     help="What is printed: handovers of hosts; the rate, the delay or the loss of a link over time; the trajectory of "
-    "a host; links of a topology; the passes of satellites.",
+    "a host; links of a topology; the passes of satellites, or their times to exit.",
 )
 @click.option(
     "--column",
@@ -83,7 +76,7 @@ def _quantity(_context: click.Context, option: click.Parameter, given: str) -> s
 @click.option(
     "--origin",
     metavar="LAT,LON",
-    callback=_place,
+    callback=place_of,
     help="The place that is (0, 0) m, of positions in degrees.  [default: the first position]",
 )
 @click.option(
@@ -105,6 +98,7 @@ def _quantity(_context: click.Context, option: click.Parameter, given: str) -> s
     callback=_quantity,
     help="The delay of links that have none in a topology and no places, for example '1 ms'.",
 )
+@satellites
 @click.option("--figure", type=FILE, help="Also draw what was understood into this file, as SVG.")
 def command(
     log: Path | None, kind: str, columns: dict[str, str], only: dict[str, str], **options: Any
@@ -114,21 +108,23 @@ def command(
     LOG is a table with a line of names, or has a JSON object on each line (.jsonl, .ndjson, .json). For handovers it
     has a record for each, or samples of serving cells or of levels. A delay may also be the output of `ping -D`, a rate
     that of `iperf3 -J`, a trajectory SUMO's floating car data or a movement file of ns-2. Links are read from GraphML.
-    What was understood is on standard error.
+    Handovers, delays, passes and times to exit of satellites are made with --tle FILE --at LAT,LON, without LOG. What
+    was understood is on standard error.
     """
-    if log is None:
-        raise click.MissingParameter(param_type="argument", param_hint="'LOG'")
     _refuse_unread(kind)
     begin, figure, host = options["begin"], options["figure"], options["host"]
-    if kind == "moves":
+    if options["tle"] is not None:
+        _refuse_log(log, kind, options)
+        print_satellites(kind, options)
+    elif log is None:
+        raise click.MissingParameter(param_type="argument", param_hint="'LOG'")
+    elif kind in ("passes", "exits"):
+        raise click.UsageError(f"--as {kind} is of satellites: write --tle FILE in place of LOG.")
+    elif kind == "moves":
         _print_moves(log, columns, only, begin or "0", (host, options["hysteresis_db"]), figure)
     elif kind == "trajectory":
-        from roamlab.commands.imported import print_trajectory
-
         print_trajectory(log, columns, only, options)
     elif kind == "links":
-        from roamlab.commands.imported import print_links
-
         print_links(log, columns, options)
     else:
         _print_series(log, kind, columns, only, begin, figure)
@@ -147,13 +143,52 @@ _READ = {
     "--begin": ("moves", "rate", "delay", "loss", "trajectory"),
 }
 """Options, and the kinds that read them. Others are read by each kind."""
+_OF_SATELLITES = (
+    "--at",
+    "--altitude",
+    "--from",
+    "--hours",
+    "--min-elevation",
+    "--serve",
+    "--step",
+    "--every",
+)
+_WITH_SATELLITES = {*_OF_SATELLITES, "--tle", "--as", "--host", "--figure"}
+
+
+def _refuse_log(log: Path | None, kind: str, options: dict[str, Any]) -> None:
+    """Raise `BadInput` for what satellites do not read, or for a place that is missing."""
+    from roamlab.base.errors import BadInput
+
+    kinds = ("moves", "delay", "passes", "exits")
+    if kind not in kinds:
+        remedy = "write --as moves"
+        raise BadInput(
+            f"--as {kind}", "satellites have none", expected=f"one of {', '.join(kinds)}", remedy=remedy
+        )
+    for option in sorted(given(click.get_current_context()) - _WITH_SATELLITES):
+        raise BadInput(
+            option,
+            "it changes nothing of satellites",
+            expected="options of satellites",
+            remedy="leave it out",
+        )
+    if log is not None:
+        raise BadInput(log, "--tle is in place of a log", expected="no other file", remedy="leave it out")
+    if options["at"] is None:
+        remedy = "write --at 48.2082,16.3738, for example"
+        raise BadInput("--at", "there is no place", expected="LATITUDE,LONGITUDE in degrees", remedy=remedy)
 
 
 def _refuse_unread(kind: str) -> None:
     """Raise `BadInput` for an option that changes nothing."""
     from roamlab.base.errors import BadInput
 
-    for option in sorted(given(click.get_current_context())):
+    there = given(click.get_current_context())
+    for option in sorted(there):
+        if option in (*_OF_SATELLITES,) and "--tle" not in there:
+            problem, expected = "it changes nothing without satellites", "this option with --tle FILE"
+            raise BadInput(option, problem, expected=expected, remedy="leave it out, or write --tle")
         kinds = _READ.get(option, (kind,))
         if kind not in kinds:
             raise BadInput(
