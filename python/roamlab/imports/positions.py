@@ -84,7 +84,7 @@ def read(
     `geo`: x and y are longitude and latitude. `origin`: the place (latitude, longitude) that is (0, 0) m; None: the
     first position of the node. Raises `BadInput` with file and line.
     """
-    there = [] if logs.of_lines(log) else logs.Table(log).names
+    there = [*logs.names_of(log)]
     kinds = [kind for kind in _KINDS if f"{kind}_id" in there and "id" not in there] or [""]
     each_kind = [_fields(log, named, kind, there) for kind in kinds]
     time_by, theirs = _time_of(each_kind[0]), each_kind[0][_time_of(each_kind[0])]
@@ -172,7 +172,7 @@ def _fields(log: Path, named: Mapping[str, str], kind: str, there: list[str]) ->
     for ours in (_time_of(fields), *_places_of(fields)):
         if ours not in fields:
             if there:
-                raise logs.missing(log, logs.Table(log).line, ours, there)
+                raise logs.missing(log, 1, ours, there)
             fields[ours] = ours
     return fields
 

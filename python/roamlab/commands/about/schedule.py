@@ -71,6 +71,13 @@ def _quantity(_context: click.Context, option: click.Parameter, given: str) -> s
     help="How much stronger another cell is at a handover, of samples of levels.",
 )
 @click.option(
+    "--same-time",
+    type=click.Choice(("refuse", "first", "last", "mean")),
+    default="refuse",
+    show_default=True,
+    help="The rate, delay or loss of a time that several records have with other values.",
+)
+@click.option(
     "--geo", is_flag=True, help="The positions of a trajectory are degrees of longitude and latitude."
 )
 @click.option(
@@ -127,13 +134,14 @@ def command(
     elif kind == "links":
         print_links(log, columns, options)
     else:
-        _print_series(log, kind, columns, only, begin, figure)
+        _print_series(log, kind, columns, only, options)
 
 
 _READ = {
     "--host": ("moves", "trajectory"),
     "--hysteresis-db": ("moves",),
     "--end": ("trajectory",),
+    "--same-time": ("rate", "delay", "loss"),
     "--geo": ("trajectory",),
     "--origin": ("trajectory",),
     "--tolerance-m": ("trajectory",),
@@ -225,16 +233,12 @@ def _print_moves(
 
 
 def _print_series(
-    log: Path,
-    kind: str,
-    columns: dict[str, str],
-    only: dict[str, str],
-    begin: str | None,
-    figure: Path | None,
+    log: Path, kind: str, columns: dict[str, str], only: dict[str, str], options: dict[str, Any]
 ) -> None:
     from roamlab.traces import series as reading
 
-    series = reading.read(log, reading.QUANTITIES[kind], columns, only, begin)
+    quantity, figure = reading.QUANTITIES[kind], options["figure"]
+    series = reading.read(log, quantity, columns, only, options["begin"], options["same_time"])
     if figure:
         from roamlab.base.output import write_chart
         from roamlab.traces.log_figures import of_series
