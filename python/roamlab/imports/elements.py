@@ -10,7 +10,7 @@ from roamlab.base.inputs import open_file, text_lines
 from roamlab.running.runprogress import measured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 _PIECE = 1_000_000
@@ -33,8 +33,16 @@ def is_xml(path: Path, expected: str) -> bool:
     return first.lstrip().startswith("<")
 
 
-def elements(path: Path, expected: str, *, ends: bool = False) -> Iterator[Element]:
+def elements(
+    path: Path,
+    expected: str,
+    *,
+    ends: bool = False,
+    kept: Callable[[str, Mapping[str, str]], bool] | None = None,
+) -> Iterator[Element]:
     """Each element in the order of the file. `ends`: also the ends of elements, with their texts.
+
+    `kept`: true for an element, by its name and attributes, that is given; None: each is.
 
     A file with declarations of entities is refused: they can grow a small file to gigabytes. Raises `BadInput` with
     file, line and column.
@@ -45,7 +53,9 @@ def elements(path: Path, expected: str, *, ends: bool = False) -> Iterator[Eleme
 
     def begin(name: str, attributes: dict[str, str]) -> None:
         texts.clear()
-        found.append(Element(name.rpartition(":")[2], attributes, "", parser.CurrentLineNumber))
+        name = name.rpartition(":")[2]
+        if kept is None or kept(name, attributes):
+            found.append(Element(name, attributes, "", parser.CurrentLineNumber))
 
     def end(name: str) -> None:
         name = f"/{name.rpartition(':')[2]}"

@@ -45,8 +45,11 @@ _DEGREES = 1e-3
 class _Samples:
     """The positions of the wanted node, with the lines of the log."""
 
-    wanted: str
+    asked: str
+    """The name that the user gives, perhaps empty."""
     geo: bool
+    wanted: str = ""
+    """The name that the user gives, or the first of the log."""
     names: dict[str, None] = field(default_factory=dict)
     """All nodes of the log, in their order."""
     times: array[float] = field(default_factory=lambda: array("d"))
@@ -57,8 +60,10 @@ class _Samples:
 
     def is_wanted(self, name: str) -> bool:
         """Add a name of the log; true if it is the wanted node, or the first one if none is wanted."""
-        self.names.setdefault(name)
-        return name == (self.wanted or next(iter(self.names)))
+        if name not in self.names:
+            self.names[name] = None
+            self.wanted = self.wanted or self.asked or name
+        return name == self.wanted
 
     def add(self, line: int, time: float, place: tuple[float, float], speed: float) -> None:
         """Add a position of the wanted node."""
@@ -93,24 +98,25 @@ def read(
         [fields[part] for part in (*_places_of(fields), "host") if part in fields] for fields in each_kind
     ]
     for line, (when, *values) in logs.columns(log, [theirs, *chain(*asked)], only):
-        places = iter(values)
         for columns in asked:
-            x, y, *name = (next(places) for _ in columns)
-            if (name and not name[0].strip()) or not samples.is_wanted(
-                name[0].strip() if name else node or "host"
-            ):
-                continue
-            place = (_number(log, line, columns[0], x), _number(log, line, columns[1], y))
-            samples.add(line, _time(log, line, theirs, when, time_by), place, -1.0)
+            places, values = values[: len(columns)], values[len(columns) :]
+            name = places[2].strip() if len(places) > 2 else node or "host"
+            if name and samples.is_wanted(name):
+                place = (_number(log, line, columns[0], places[0]), _number(log, line, columns[1], places[1]))
+                samples.add(line, _time(log, line, theirs, when, time_by), place, -1.0)
     return _track(log, samples, origin)
 
 
 def read_xml(log: Path, node: str, origin: tuple[float, float] | None, *, geo: bool) -> Track:
     """The track of a node in SUMO's floating car data; arguments as of `read`. Raises `BadInput` with file and line."""
     samples = _Samples(node, geo)
+
+    def kept(name: str, attributes: Mapping[str, str]) -> bool:
+        return name not in _KINDS or "id" not in attributes or samples.is_wanted(attributes["id"])
+
     time: float | None = None
     root = ""
-    for name, attributes, _, line in elements(log, EXPECTED):
+    for name, attributes, _, line in elements(log, EXPECTED, kept=kept):
         if not root:
             root = name
             if root != "fcd-export":
@@ -119,8 +125,7 @@ def read_xml(log: Path, node: str, origin: tuple[float, float] | None, *, geo: b
         elif name == "timestep":
             time = _time(log, line, "time", _of(log, line, name, attributes, "time"), "time_s")
         elif name in _KINDS:
-            if not samples.is_wanted(_of(log, line, name, attributes, "id")):
-                continue
+            _of(log, line, name, attributes, "id")
             if time is None:
                 raise bad(
                     log, line, f"<{name}> is in no time step", '<timestep time="1.00"> around it', "add it"
@@ -220,7 +225,7 @@ def _number(log: Path, line: int, field: str, text: str) -> float:
 
 
 def _track(log: Path, samples: _Samples, origin: tuple[float, float] | None) -> Track:
-    name = chosen(log, samples.wanted, samples.names, "node")
+    name = chosen(log, samples.asked, samples.names, "node")
     times, lines = np.array(samples.times), np.array(samples.lines)
     places = np.column_stack([np.array(samples.x), np.array(samples.y)])
     speeds, notes = np.array(samples.speeds), []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from roamlab.base.inputs import text_lines
 from roamlab.imports.movement import Track
 from roamlab.imports.nodes import chosen
+from roamlab.running.runprogress import measured
 from roamlab.traces.logs import QUOTED, bad, decimal
 
 if TYPE_CHECKING:
@@ -57,37 +59,62 @@ class _Statement:
 
 def read(log: Path, node: str) -> Track:
     """The track of a node; of the only one without its name. Raises `BadInput` with file and line."""
-    found: dict[str, list[_Statement]] = {}
-    for name, statement in _statements(log):
-        found.setdefault(name, []).append(statement)
-    name = chosen(log, node, found, "node")
-    return _track(log, name, sorted(found[name], key=lambda each: each.time_s))
+    names: dict[str, None] = {}
+    statements = list(_statements(log, node, names))
+    name = chosen(log, node, names, "node")
+    return _track(log, name, sorted(statements, key=lambda each: each.time_s))
 
 
-def _statements(log: Path) -> Iterator[tuple[str, _Statement]]:
-    for line, text in enumerate(text_lines(log, EXPECTED), start=1):
-        if text.lstrip().startswith("#") or not _MOVES.search(text):
-            continue
-        found = _AT.match(text) or _PLACED.match(text)
-        if found is None:
-            raise bad(
-                log,
-                line,
-                f"this statement has another form: {text.strip()[:QUOTED]!r}",
-                '$ns_ at 2.0 "$node_(0) setdest 50.0 20.0 1.5", or $node_(0) set X_ 10.0',
-                "write numbers and names: loops and expressions of Tcl are not run",
-            )
-        parts = found.groupdict()
-        time = _number(log, line, "the time", parts.get("time") or "0", least=0.0)
-        if parts["axis"]:
-            values: tuple[float, ...] = (_number(log, line, f"{parts['axis']}_", parts["x"]),)
-        else:
-            values = (
-                _number(log, line, "x of setdest", parts["to_x"]),
-                _number(log, line, "y of setdest", parts["to_y"]),
-                _number(log, line, "the speed of setdest", parts["speed"], least=0.0),
-            )
-        yield parts["node"], _Statement(time, line, parts["axis"] or "", values)
+def _statements(log: Path, wanted: str, names: dict[str, None]) -> Iterator[_Statement]:
+    """The statements of the wanted node, or of the first one if none is wanted. `names` takes those of all nodes."""
+    with measured("read", log.stat().st_size) as tell:
+        done = 0
+        for line, text in enumerate(text_lines(log, EXPECTED), start=1):
+            done += len(text)
+            if line % _TOLD == 0:
+                tell(done, partial(_megabytes, done))
+            name = text.partition("(")[2].partition(")")[0].strip()
+            # Statements of other nodes are not looked at: this is much faster.
+            if name in names and name != (wanted or next(iter(names))):
+                continue
+            if text.lstrip().startswith("#") or not _MOVES.search(text):
+                continue
+            statement = _statement(log, line, text)
+            names.setdefault(name)
+            if name == (wanted or next(iter(names))):
+                yield statement
+
+
+_TOLD = 10_000
+"""Lines between two reports of the progress."""
+
+
+def _megabytes(done: int, _seconds: float) -> str:
+    return f"{done / 1e6:.0f} MB"
+
+
+def _statement(log: Path, line: int, text: str) -> _Statement:
+    """The statement of a line. Raises `BadInput`."""
+    found = _AT.match(text) or _PLACED.match(text)
+    if found is None:
+        raise bad(
+            log,
+            line,
+            f"this statement has another form: {text.strip()[:QUOTED]!r}",
+            '$ns_ at 2.0 "$node_(0) setdest 50.0 20.0 1.5", or $node_(0) set X_ 10.0',
+            "write numbers and names: loops and expressions of Tcl are not run",
+        )
+    parts = found.groupdict()
+    time = _number(log, line, "the time", parts.get("time") or "0", least=0.0)
+    if parts["axis"]:
+        values: tuple[float, ...] = (_number(log, line, f"{parts['axis']}_", parts["x"]),)
+    else:
+        values = (
+            _number(log, line, "x of setdest", parts["to_x"]),
+            _number(log, line, "y of setdest", parts["to_y"]),
+            _number(log, line, "the speed of setdest", parts["speed"], least=0.0),
+        )
+    return _Statement(time, line, parts["axis"] or "", values)
 
 
 def _number(log: Path, line: int, what: str, text: str, least: float = -1e9) -> float:
