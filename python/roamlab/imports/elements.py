@@ -96,3 +96,6 @@ def _parse(path: Path, parser: expat.XMLParserType, piece: bytes, expected: str,
             expected=expected,
             remedy="the file may be cut off, or written by hand: correct this place",
         ) from None
+    except (LookupError, ValueError) as error:
+        problem, remedy = f"its encoding cannot be read: {error}", "save the file in UTF-8"
+        raise BadInput(f"{path}:1", problem, expected=expected, remedy=remedy) from None

@@ -133,6 +133,7 @@ def test_parts_without_a_link_between_them_are_named(tmp_path: Path) -> None:
             "a.graphml:3: it has a second graph",
         ),
         (NETWORKX.replace("<edge source", "<hyperedge/><edge source"), NAMED, "a.graphml:4: <hyperedge>"),
+        ('<?xml version="1.0" encoding="utZ-8"?><graphml/>', [], "a.graphml:1: its encoding cannot be read"),
         (NETWORKX[:150], NAMED, "this is no XML: unclosed token"),
         (NETWORKX.replace("graphml>", "svg>"), NAMED, "a.graphml:1: the first element is <svg>"),
         ("<!DOCTYPE a [<!ENTITY a 'b'>]>\n<graphml/>", [], "the file declares entities"),
