@@ -81,7 +81,7 @@ def of_sky(above: Sky, found: Sequence[Pass], visits: Sequence[Visit], log: str)
     with new_figure(2, row_inches=2.6) as (figure, (upper, lower)):
         for one in found[:_MOST_PASSES]:
             upper.plot(
-                *_thin(times[one.first : one.last + 1], one.elevation),
+                *_thin(times[one.first : one.last + 1], one.elevation[: len(times) - one.first]),
                 color="0.75",
                 linestyle="-",
                 linewidth=0.6,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from roamlab.imports.places import Numbers
+
+    Whole = np.ndarray[Any, np.dtype[np.int64]]
 
 LIGHT_M_PER_S = 299_792_458.0
 _TOGETHER = 400_000
@@ -47,11 +49,11 @@ class Sky:
     names: Sequence[str]
     """All satellites."""
     times_s: Numbers
-    """Steps from the begin on."""
+    """Steps from the begin on. Samples of passes that end later have further steps."""
     least_elevation: float
-    satellite: np.ndarray[Any, np.dtype[np.int64]]
+    satellite: Whole
     """Of each sample the number of its satellite; samples are in the order of satellites, then of steps."""
-    step: np.ndarray[Any, np.dtype[np.int64]]
+    step: Whole
     elevation: Numbers
     """Degrees. Each pass has a sample below the least elevation before and after it."""
     range_m: Numbers
@@ -61,7 +63,7 @@ class Sky:
 
 @dataclass(frozen=True)
 class Pass:
-    """A satellite from its rise above the least elevation to its exit; the whole time may begin or end within it."""
+    """A satellite from its rise above the least elevation, or the begin, to its exit, perhaps behind the end."""
 
     name: str
     rise_s: float
@@ -91,7 +93,7 @@ def sky(
     SGP4 gives positions in the frame TEME. The station turns in it by the sidereal time (IAU 1982); the motion of the
     poles (10 m) and the difference of UT1 and UTC (400 m) are left out. Raises `BadInput`.
     """
-    from sgp4.api import Satrec, SatrecArray, jday
+    from sgp4.api import Satrec, jday
 
     satellites, said = tle.read(log)
     records = [Satrec.twoline2rv(each.one, each.two) for each in satellites]
@@ -110,36 +112,82 @@ def sky(
             expected=f"2 to {_MOST_STEPS} steps",
             remedy="write another --hours or --step",
         )
-    times: Numbers = np.arange(count) * np.float64(step_s)
-    array, found, failed = SatrecArray(records), [], np.zeros(len(records), dtype=bool)
-    together = max(2, _TOGETHER // len(records))
-    with measured("computed", count) as tell:
-        for first in range(0, count, together):
-            # One step more on either side, so that the crossings of the least elevation are there.
-            chosen = slice(max(first - 1, 0), first + together + 1)
-            days = times[chosen] / 86400
-            errors, places, _ = array.sgp4(np.full(len(days), whole), part + days)
-            failed |= errors.any(axis=1)
-            elevation, distance = _seen(station, whole + part + days, places * 1e3)
-            above = (elevation >= station.least_elevation) & (errors == 0)
-            near = above.copy()
-            near[:, 1:] |= above[:, :-1]
-            near[:, :-1] |= above[:, 1:]
-            own = slice(first - chosen.start, first - chosen.start + together)
-            who, at = np.nonzero(near[:, own])
-            found.append((who, at + first, elevation[:, own][who, at], distance[:, own][who, at]))
-            tell(min(first + together, count), lambda _: f"{counted(len(records), 'satellite')}")
+    sight = _Sight(station, records, whole, part, step_s)
+    found, failed = _found(sight, count)
     who, at, elevation, distance = (np.concatenate(each) for each in zip(*found, strict=True))
     order = np.lexsort((at, who))
     notes = [*said, *_ages(epochs - (whole + part))]
-    if failed.any():
-        notes.append(
-            f"{counted(int(failed.sum()), 'satellite')} that SGP4 cannot compute left out where it fails"
-        )
+    if failed:
+        notes.append(f"{counted(failed, 'satellite')} that SGP4 cannot compute left out where it fails")
+    times: Numbers = np.arange(count) * np.float64(step_s)
     names = [each.name for each in satellites]
     least = station.least_elevation
     return Sky(names, times, least, who[order], at[order], elevation[order], distance[order], notes), begin
 
+
+Samples: TypeAlias = "tuple[Whole, Whole, Numbers, Numbers]"
+"""Satellites, steps, elevations in degrees and distances in m."""
+
+
+@dataclass(frozen=True)
+class _Sight:
+    """A station that looks at satellites at equal steps from a time on, a Julian date in two parts."""
+
+    station: Station
+    records: Sequence[Any]
+    whole: float
+    part: float
+    step_s: float
+
+    def samples(self, chosen: Whole, first: int, stop: int) -> tuple[Samples, Whole, Whole]:
+        """The samples of some satellites from a step on until the one before `stop`: those above, and one around them.
+
+        Also the satellites that are above in the last step, and those that SGP4 cannot compute.
+        """
+        from sgp4.api import SatrecArray
+
+        # One step more on either side, so that the crossings of the least elevation are there.
+        before = max(first - 1, 0)
+        days = np.arange(before, stop + 1) * self.step_s / 86400
+        array = SatrecArray([self.records[each] for each in chosen])
+        errors, places, _ = array.sgp4(np.full(len(days), self.whole), self.part + days)
+        elevation, distance = _seen(self.station, self.whole + self.part + days, places * 1e3)
+        above = (elevation >= self.station.least_elevation) & (errors == 0)
+        near = above.copy()
+        near[:, 1:] |= above[:, :-1]
+        near[:, :-1] |= above[:, 1:]
+        own = slice(first - before, stop - before)
+        who, at = np.nonzero(near[:, own])
+        found = (chosen[who], at + first, elevation[:, own][who, at], distance[:, own][who, at])
+        return found, chosen[above[:, own][:, -1]], chosen[errors.any(axis=1)]
+
+
+def _found(sight: _Sight, count: int) -> tuple[list[Samples], int]:
+    """The samples of the first steps, and the number of satellites that SGP4 cannot compute.
+
+    Passes that have not ended then are followed until their exit, so that times to exit are right.
+    """
+    everyone = np.arange(len(sight.records))
+    together = max(2, _TOGETHER // len(everyone))
+    found, failed = [], set[int]()
+    left = everyone
+    with measured("computed", count) as tell:
+        for first in range(0, count, together):
+            stop = min(first + together, count)
+            samples, left, wrong = sight.samples(everyone, first, stop)
+            found.append(samples)
+            failed |= {*wrong.tolist()}
+            tell(stop, lambda _: f"{counted(len(everyone), 'satellite')}")
+    first, block = count, max(2, round(_BLOCK_S / sight.step_s))
+    while len(left) and (first - count) * sight.step_s < _AHEAD_S:
+        samples, left, _ = sight.samples(left, first, first + block)
+        found.append(samples)
+        first += block
+    return found, len(failed)
+
+
+_AHEAD_S, _BLOCK_S = 43_200, 120
+"""How long a pass is followed behind the end, and the length of a part: a geostationary satellite has no exit."""
 
 _J2000 = 2_451_545.0
 """The Julian date of 2000-01-01 12:00."""
@@ -176,7 +224,7 @@ def _seen(station: Station, julian: Numbers, places_m: Numbers) -> tuple[Numbers
 
 
 def passes(above: Sky) -> list[Pass]:
-    """The passes of all satellites, by their rise. Times of rise and exit are interpolated between two steps."""
+    """The passes that begin in the time of a sky, by their rise. Rises and exits are interpolated between steps."""
     inside = above.elevation >= above.least_elevation
     found = []
     places = np.flatnonzero(inside)
@@ -187,6 +235,8 @@ def passes(above: Sky) -> list[Pass]:
     )
     for run in np.split(places, breaks):
         first, last = int(run[0]), int(run[-1])
+        if above.step[first] >= len(above.times_s):
+            continue
         found.append(
             Pass(
                 above.names[int(above.satellite[first])],
@@ -202,11 +252,12 @@ def passes(above: Sky) -> list[Pass]:
 
 def _crossing(above: Sky, inside: int, outside: int) -> float:
     """When the elevation is the least one, between a sample above it and its neighbour below; at an end the end."""
-    at = float(above.times_s[above.step[inside]])
+    step_s = float(above.times_s[1])
+    at = float(above.step[inside] * step_s)
     if not 0 <= outside < len(above.step) or above.satellite[outside] != above.satellite[inside]:
         return at
     if abs(int(above.step[outside]) - int(above.step[inside])) != 1:
         return at
     high, low = float(above.elevation[inside]), float(above.elevation[outside])
     part = (high - above.least_elevation) / (high - low)
-    return at + part * (float(above.times_s[above.step[outside]]) - at)
+    return at + part * step_s * float(above.step[outside] - above.step[inside])

@@ -153,6 +153,21 @@ def test_the_times_of_a_pass_do_not_depend_on_steps_or_pieces(
             assert float(one_pass[key]) == pytest.approx(float(other[key]), abs=0.05)
 
 
+def test_a_pass_is_followed_beyond_the_end(one: Path) -> None:
+    """Its exit is that of a longer time; a geostationary satellite has none within 12 h."""
+    (first, *_) = rows(one, "--at", "0,160", "--min-elevation", "10", "--hours", "8", "--as", "passes")
+    end = (float(first["rise_s"]) + 30) / 3600
+    (short,) = rows(one, "--at", "0,160", "--min-elevation", "10", "--hours", f"{end}", "--as", "passes")
+    assert float(short["exit_s"]) == pytest.approx(float(first["exit_s"]), abs=0.01)
+    one.write_text(satellite(9, inclination=0.0, altitude_km=35_786))
+    found = []
+    for east in range(-180, 180, 60):
+        above, _ = orbits.sky(one, Station(0, east, least_elevation=30), None, 0.1, 20.0)
+        found += [each.exit_s for each in orbits.passes(above)]
+    assert found
+    assert min(found) >= 43_200
+
+
 def _passes() -> list[Pass]:
     """`low` from 0 to 9, `high` from 3 to 6, `late` from 8 to 14: steps of 1 s."""
     lines = {"low": (0, [30.0] * 10), "high": (3, [50.0] * 4), "late": (8, [40.0] * 7)}
