@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -58,9 +59,12 @@ def print_links(log: Path, columns: dict[str, str], options: Mapping[str, Any]) 
         say(said, err=True)
 
 
-def _least(_context: click.Context, option: click.Parameter, given: float) -> float:
-    if option.name in ("hours", "step_s", "every_s") and given <= 0:
-        raise click.UsageError(f"{max(option.opts, key=len)} {given:g}: write a number above 0.")
+def finite(_context: click.Context, option: click.Parameter, given: float) -> float:
+    """A number that is finite, and above 0 if it is a time."""
+    above = option.name in ("hours", "step_s", "every_s")
+    if not math.isfinite(given) or (above and given <= 0):
+        wanted = "a number above 0" if above else "a number"
+        raise click.UsageError(f"{max(option.opts, key=len)} {given:g}: write {wanted}.")
     return given
 
 
@@ -75,6 +79,7 @@ _OF_SATELLITES = (
         type=click.FloatRange(-500, 20_000),
         default=0.0,
         show_default=True,
+        callback=finite,
         help="Its height above the ellipsoid, in m.",
     ),
     click.option(
@@ -88,7 +93,7 @@ _OF_SATELLITES = (
         type=float,
         default=1.0,
         show_default=True,
-        callback=_least,
+        callback=finite,
         help="How long satellites are followed.",
     ),
     click.option(
@@ -96,6 +101,7 @@ _OF_SATELLITES = (
         type=click.FloatRange(-5, 89.9),
         default=25.0,
         show_default=True,
+        callback=finite,
         help="A satellite below it is not used, in degrees.",
     ),
     click.option(
@@ -112,7 +118,7 @@ _OF_SATELLITES = (
         type=float,
         default=1.0,
         show_default=True,
-        callback=_least,
+        callback=finite,
         help="Step of time, in s.",
     ),
     click.option(
@@ -121,7 +127,7 @@ _OF_SATELLITES = (
         type=float,
         default=15.0,
         show_default=True,
-        callback=_least,
+        callback=finite,
         help="How often the highest satellite is chosen, in s.",
     ),
 )

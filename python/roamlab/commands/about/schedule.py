@@ -9,7 +9,14 @@ import click
 
 from roamlab.base.quantities import counted
 from roamlab.base.screen import say
-from roamlab.commands.imported import place_of, print_links, print_satellites, print_trajectory, satellites
+from roamlab.commands.imported import (
+    finite,
+    place_of,
+    print_links,
+    print_satellites,
+    print_trajectory,
+    satellites,
+)
 from roamlab.commands.options import AMOUNT, ANY_PATH, FILE, fields_of, given, where
 
 if TYPE_CHECKING:
@@ -91,6 +98,7 @@ def _quantity(_context: click.Context, option: click.Parameter, given: str) -> s
     type=click.FloatRange(0, 1e6),
     default=1.0,
     show_default=True,
+    callback=finite,
     help="How far the way of a trajectory may be from positions that it leaves out.",
 )
 @click.option(
@@ -112,7 +120,8 @@ def command(
 ) -> None:
     """Print a log as a part of a scenario.
 
-    LOG is a table with a line of names, or has a JSON object on each line (.jsonl, .ndjson, .json). For handovers it
+    LOG is a table with a line of names, has a JSON object on each line (.jsonl, .ndjson, .json), or output vectors of
+    OMNeT++ (.vec). For handovers it
     has a record for each, or samples of serving cells or of levels. A delay may also be the output of `ping -D`, a rate
     that of `iperf3 -J`, a trajectory SUMO's floating car data or a movement file of ns-2. Links are read from GraphML.
     Handovers, delays, passes and times to exit of satellites are made with --tle FILE --at LAT,LON, without LOG. What
