@@ -88,6 +88,7 @@ crate::transitions! {
     "switching" | "f1-ue-context-modification-response" | "the source sends no more" | "serve through" | "same";
     "reached" | "f1-du-cu-cell-switch-notification" | "newer, to a candidate" | "serve through, f1-cu-du-cell-switch-notification" | "switching";
     "reached" | "f1-du-cu-cell-switch-notification" | "the same, in a handover to another base station, which is off" | "serve through, f1-cu-du-cell-switch-notification, xn-handover-cancel, resume bearer, gtpu-end-marker, release, route, route to reorder queue" | "switching";
+    "reached, preparing, switching" | "f1-du-cu-ta-information-transfer" | "of a candidate" | "f1-cu-du-ta-information-transfer" | "same";
     "reached" | "f1-ul-rrc-message-transfer" | "the host has gone, and is back at its distributed unit" | "skip received, release, route, f1-ue-context-setup-request" | "same";
     "reached" | "f1-ul-rrc-message-transfer" | "the same, at the candidate" | "serve through, xn-handover-cancel, resume bearer, gtpu-end-marker, start buffering, release, route, route to reorder queue, skip received, recover bearer" | "same";
     "reached, switching" | "f1u-delivery-status" | "" | "skip received" | "same";
@@ -386,6 +387,7 @@ impl CentralUnit {
             Kind::UnitModificationResponse { stopped: false } => {}
             Kind::UnitCellSwitch { target } => self.unit_switches(about, (from, target), now, out),
             Kind::DeliveryStatus { done, last } => self.delivered(host, from, (done, last), out),
+            Kind::UnitTimingAdvance => self.pass_timing(about, from, out),
             Kind::UnitReleaseRequest { gone } => self.link_failed(host, from, gone, now, out),
             Kind::UnitReleaseComplete => {}
             Kind::HandoverRequest { .. } => self.requested(from, message, now, out),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 mod ltm;
 mod units;
 
-pub use ltm::{LayerOneEvent, Ltm};
+pub use ltm::{LayerOneEvent, Ltm, TimingAdvance};
 
 /// NR handover: parameters of all roles.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]

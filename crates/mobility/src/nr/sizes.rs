@@ -35,7 +35,8 @@ impl Params {
             Interface::Network => Some(self.sctp.repeat()),
             Interface::Unacknowledged | Interface::UserPlane => None,
         };
-        Wire { size: self.signalling_size.unwrap_or_else(|| self.size(kind)), repeat }
+        let random_access = matches!(kind, Kind::Preamble);
+        Wire { size: self.signalling_size.unwrap_or_else(|| self.size(kind)), repeat, random_access }
     }
 
     fn size(&self, kind: &Kind) -> Bytes {
@@ -100,7 +101,8 @@ mod tests {
         assert_eq!(large.wire(&request).size, Bytes(48 + 1660));
         let flat = Params { signalling_size: Some(Bytes(250)), ..large };
         assert_eq!(flat.wire(&request).size, Bytes(250));
-        assert_eq!(flat.wire(&Kind::EndMarker { source: None }), Wire { size: Bytes(250), repeat: None });
+        let marker = Wire { size: Bytes(250), repeat: None, random_access: false };
+        assert_eq!(flat.wire(&Kind::EndMarker { source: None }), marker);
     }
 
     #[test]

@@ -146,6 +146,12 @@ impl Messages {
         self.repetitions[slot as usize].take()
     }
 
+    /// True if a host sends this message in the cell of its recipient, also if it is not in that cell.
+    pub fn is_random_access(&self, id: MessageId) -> bool {
+        let content = self.in_flight.get(&id).map(|message| &message.content);
+        matches!(content, Some(Content::Agent(_, message)) if message.random_access())
+    }
+
     /// The name of a message in flight.
     pub fn name(&self, id: MessageId) -> &'static str {
         self.in_flight.get(&id).map_or("", |message| message.content.name())

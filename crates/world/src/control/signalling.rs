@@ -24,6 +24,8 @@ impl Agents {
         cx: &mut Context,
     ) {
         let domain = net.agent(node, slot).domain;
+        let other_cell = if message.random_access() { net.uplink_to(node, to) } else { None };
+        let way = other_cell.map_or(Way::Routed(node, Some(domain)), Way::Link);
         let signal = Outgoing {
             from: node,
             addresses: (net.address(node), to),
@@ -32,7 +34,7 @@ impl Agents {
             content: Content::Agent(domain, message),
             repetition: 0,
         };
-        self.send_signal(Way::Routed(node, Some(domain)), signal, net, cx);
+        self.send_signal(way, signal, net, cx);
     }
 
     /// A message that was lost is sent again by its transport. Over the air this ends when the host has left the cell: its

@@ -2,6 +2,7 @@
 
 use super::lab::{Run, Trouble};
 use super::units::{Units, with};
+use roamlab_mobility::Kind as _;
 
 /// The distributed unit has the report of layer 1, and orders the host to the other cell.
 const ORDER: i64 = 500;
@@ -76,6 +77,43 @@ fn lost_notifications_cost_time_and_no_packet() {
     }
 }
 
+/// Packets overtake the notification, and wait at the target, which has been prepared before (TS 38.401 §8.2.1).
+#[test]
+fn packets_that_overtake_the_notification_wait_at_the_target() {
+    let late = Trouble { delay_ms: Some(8), ..Trouble::lost("f1-cu-du-cell-switch-notification", 1) };
+    let run = with(vec![late]).run();
+    packets(&run, &[(0, 17_500), (15, 32_500), (16, 34_210)]);
+    run.assert_flawless();
+    assert_eq!(run.0.losses.iter().filter(|loss| &*loss.reason == "copy-released").count(), 1);
+}
+
+/// Exploration.
+#[test]
+fn zz_scan() {
+    let names = roamlab_mobility::nr::Kind::NAMES;
+    let mut bad = Vec::new();
+    for name in names.iter().filter(|name| name.starts_with("f1")) {
+        for number in 1..=5 {
+            for delay in [5, 30, 300, 1_400] {
+                for ltm in [Some(String::new()), None] {
+                    let lab = Units {
+                        ltm: ltm.clone(),
+                        visits: vec![("du1", 0), ("du2", 3_000), ("du1", 3_400), ("du2", 4_100)],
+                        ..with(vec![Trouble { delay_ms: Some(delay), ..Trouble::lost(*name, number) }])
+                    };
+                    let result = std::panic::catch_unwind(|| lab.run().assert_flawless());
+                    if let Err(problem) = result {
+                        let words = problem.downcast_ref::<String>().map_or("?", |words| words);
+                        let first: String = words.chars().take(150).collect();
+                        bad.push(format!("{name} {number} {delay} {}: {first}", ltm.is_some()));
+                    }
+                }
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
 #[test]
 fn a_lost_delivery_status_leads_to_copies_alone() {
     let run = with((1..=400).map(|number| Trouble::lost("f1u-delivery-status", number)).collect()).run();
@@ -85,7 +123,7 @@ fn a_lost_delivery_status_leads_to_copies_alone() {
 /// Without it the host waits for an occasion of random access, 10 ms, and for the access, 5 ms; then for a grant, 1 ms.
 #[test]
 fn without_a_timing_advance_the_host_makes_random_access() {
-    let run = Units { ltm: Some(", valid_timing_advance = false".into()), ..Units::default() }.run();
+    let run = Units { ltm: Some(", timing_advance = \"none\"".into()), ..Units::default() }.run();
     assert_eq!(run.phase("access-granted"), 28_500 + ORDER);
     run.assert_messages(ORDER, &[("rrc-reconfiguration-complete", "ue", 29_500, 30_000)]);
     assert_eq!(run.gap(), 31_290);

@@ -40,6 +40,14 @@ impl CentralUnit {
         self.send(link.unit, (host, id), Kind::UnitModificationRequest { rrc }, out);
     }
 
+    /// The distributed unit of a candidate has measured the timing advance of the host.
+    pub(super) fn pass_timing(&self, about: (Addr, Identification), candidate: Addr, out: &mut Vec<Action>) {
+        let Some(link) = self.hosts.get(&about.0) else { return };
+        if link.unit != candidate && link.candidates().contains(&candidate) {
+            self.send(link.unit, about, Kind::CentralTimingAdvance { candidate }, out);
+        }
+    }
+
     /// A distributed unit has a context of the host.
     pub(super) fn context_is_set_up(&mut self, host: Addr, unit: Addr, now: Time, out: &mut Vec<Action>) {
         let id = self.gnodeb.newest(host).newer(now);
