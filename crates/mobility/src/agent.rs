@@ -520,6 +520,8 @@ pub struct Repeat {
     pub longest: Duration,
     /// Repetitions at most.
     pub times: u32,
+    /// If the last one is lost too, that is a failure of the radio link (TS 38.322 §5.3.2).
+    pub fails_link: bool,
 }
 
 /// A mobility protocol's role at one node.

@@ -118,6 +118,8 @@ pub struct CentralUnit {
     hosts: BTreeMap<Addr, Link>,
     /// The host that asks for what is being done, and its distributed unit: the answer goes through that.
     asking: Option<(Addr, Addr)>,
+    /// The newest request to a distributed unit about its context: one that comes late does not undo what follows it.
+    newest_request: Identification,
 }
 
 /// The way to a host.
@@ -194,6 +196,7 @@ impl CentralUnit {
             params: Arc::clone(params),
             hosts: BTreeMap::new(),
             asking: None,
+            newest_request: Identification::default(),
         }
     }
 
@@ -405,6 +408,21 @@ impl CentralUnit {
         }
     }
 
+    /// Requests that change a context of a distributed unit have an order.
+    fn number_requests(&mut self, now: Time, actions: &mut [Action]) {
+        for action in actions {
+            if let Action::Send { message, .. } = action
+                && matches!(
+                    message.kind,
+                    Kind::UnitSetupRequest { .. } | Kind::UnitReleaseCommand | Kind::CentralCellSwitch { .. }
+                )
+            {
+                self.newest_request = self.newest_request.newer(now);
+                message.id = self.newest_request;
+            }
+        }
+    }
+
     fn note(host: Addr, phase: Phase, out: &mut Vec<Action>) {
         out.push(Action::Note { host, phase });
     }
@@ -431,6 +449,7 @@ impl Agent for CentralUnit {
     type Phase = Phase;
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        let before = out.len();
         match input {
             Input::Message { from, message } => self.on_message(from, message, now, out),
             Input::Deadline => {
@@ -439,6 +458,7 @@ impl Agent for CentralUnit {
             }
             other => self.pass(other, now, out),
         }
+        self.number_requests(now, &mut out[before..]);
     }
 
     fn wire(&self, message: &Message) -> Option<Wire> {

@@ -63,6 +63,8 @@ struct Context {
     state: StateName,
     /// Of the newest message about it.
     id: Identification,
+    /// Of the newest request that has changed the state.
+    request: Identification,
     /// Its cells for switches.
     candidates: Vec<Addr>,
     /// Their timing advances.
@@ -100,6 +102,11 @@ impl DistributedUnit {
         out.push(Message::about(host, id, kind).to(self.central));
     }
 
+    /// A newer request about the host has come before this one.
+    fn is_overtaken(&self, host: Addr, request: Identification) -> bool {
+        self.hosts.get(&host).is_some_and(|known| request < known.request)
+    }
+
     fn set_up(
         &mut self,
         (host, id): (Addr, Identification),
@@ -108,6 +115,9 @@ impl DistributedUnit {
         out: &mut Vec<Action>,
     ) {
         self.tell(host, id, Kind::UnitSetupResponse, out);
+        if self.is_overtaken(host, id) {
+            return;
+        }
         let known = self.hosts.remove(&host);
         if known.is_some() {
             out.push(Action::EndBearer { host });
@@ -132,7 +142,8 @@ impl DistributedUnit {
         }
         let candidates = known.map_or(Vec::new(), |known| known.candidates);
         let (advances, status_at, order) = (BTreeMap::new(), None, None);
-        let context = Context { state, id, candidates, advances, status_at, order, leaves: false };
+        let (request, leaves) = (id, false);
+        let context = Context { state, id, request, candidates, advances, status_at, order, leaves };
         self.hosts.insert(host, context);
         self.synchronise_early(host, now);
     }
@@ -146,6 +157,7 @@ impl DistributedUnit {
             return;
         }
         (known.state, known.order, known.id) = (StateName::Active, None, id);
+        known.request = known.request.max(id);
         // It reports what happens to the packets that have waited here.
         known.status_at = Some(now + self.params.delivery_status_interval);
         out.push(Message::about(host, id, Kind::UplinkGrant).to(host));
@@ -226,12 +238,13 @@ impl DistributedUnit {
                 let known = self.hosts.get_mut(&host);
                 if let Some(known) = known.filter(|known| known.state == StateName::Reserved) {
                     (known.state, known.candidates, known.order) = (StateName::Expecting, candidates, None);
+                    known.request = known.request.max(id);
                 }
             }
             Kind::CentralTimingAdvance { candidate } => self.adopt_timing(host, candidate, now),
             Kind::UnitReleaseCommand => {
                 self.tell(host, id, Kind::UnitReleaseComplete, out);
-                if self.hosts.remove(&host).is_some() {
+                if !self.is_overtaken(host, id) && self.hosts.remove(&host).is_some() {
                     out.extend([Action::EndBearer { host }, Action::ClearRoute { host, from: None }]);
                 }
             }

@@ -142,7 +142,7 @@ pub use gnodeb::GNodeB;
 pub use message::{Kind, Purpose, Step};
 pub use params::{
     CandidateForwarding, Containers, ForwardFrom, Forwarding, LayerOneEvent, Ltm, Params, Procedure, Sctp,
-    TimingAdvance,
+    SignallingBearer, TimingAdvance,
 };
 pub use phase::Phase;
 pub use smf::Smf;

@@ -52,6 +52,8 @@ pub struct Repetition {
     pub number: u32,
     /// The row of its loss.
     pub cause: CauseId,
+    /// It is not sent again: RLC has sent it as often as it may.
+    pub gives_up: bool,
 }
 
 /// A management frame between a host and the base station of a cell.
@@ -122,8 +124,8 @@ impl Messages {
         }
     }
 
-    /// A packet with a message is lost, which the row `cause` is about. If it was the last one, the message may be sent again:
-    /// when, and its place in the list of repetitions.
+    /// A packet with a message is lost, which the row `cause` is about. If it was the last one, the message may be sent again,
+    /// or given up: when, and its place in the list of repetitions.
     pub fn lose(&mut self, id: MessageId, cause: CauseId) -> Option<(Time, u32)> {
         let message = self.in_flight.get_mut(&id)?;
         message.packets -= 1;
@@ -131,13 +133,14 @@ impl Messages {
             return None;
         }
         let InFlight { content, sent: Sent { at, ends, repetition }, .. } = self.in_flight.remove(&id)?;
-        let Repeat { after, longest, times } = content.repeat()?;
-        if repetition >= times {
+        let Repeat { after, longest, times, fails_link } = content.repeat()?;
+        let gives_up = repetition >= times;
+        if gives_up && !fails_link {
             return None;
         }
         let wait = (0..repetition).fold(after, |wait, _| (wait * 2).min(longest).max(after));
         let slot = self.repetitions.len() as u32;
-        self.repetitions.push(Some(Repetition { content, ends, number: repetition + 1, cause }));
+        self.repetitions.push(Some(Repetition { content, ends, number: repetition + 1, cause, gives_up }));
         Some((at + wait, slot))
     }
 
