@@ -31,7 +31,7 @@ crate::transitions! {
     "active" | "f1-ue-context-modification-request" | "a command: sends no more" | "rrc-reconfiguration, f1-ue-context-modification-response, freeze bearer, start buffering, report delivery" | "stopped";
     "active" | "l1-measurement-report" | "of a candidate: orders the host there" | "mac-cell-switch-command, f1-du-cu-cell-switch-notification, start buffering, report delivery" | "stopped";
     "active" | "time" | "a candidate without timing advance" | "pdcch-order" | "same";
-    "reserved, expecting, active, stopped" | "random-access-preamble" | "of a host that may be in another cell" | "f1-du-cu-ta-information-transfer" | "same";
+    "reserved, expecting, active, stopped" | "ltm-random-access-preamble" | "of a host that may be in another cell" | "f1-du-cu-ta-information-transfer" | "same";
     "active" | "f1-cu-du-ta-information-transfer" | "of a candidate" | "" | "same";
     "reserved, stopped" | "time" | "the host is still here: orders it again" | "mac-cell-switch-command" | "same";
     "active" | "packet" | "its delivery is to be reported" | "" | "same";

@@ -63,7 +63,7 @@ crate::messages! {
         target: Addr,
     } "pdcch-order" size preamble_order = 8;
     /// UE → DU of a candidate: a preamble, without an answer to the UE.
-    Preamble "random-access-preamble" size preamble = 8;
+    Preamble "ltm-random-access-preamble" size preamble = 8;
     /// DU → UE (LTM Cell Switch Command MAC CE, TS 38.321 §6.1.3.75): go there.
     CellSwitchCommand {
         /// Where to go.

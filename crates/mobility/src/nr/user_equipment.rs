@@ -39,7 +39,7 @@ crate::transitions! {
     "connected" | "neighbour better" | "a candidate of MAC is better on layer 1" | "l1-measurement-report" | "same";
     "connected" | "mac-cell-switch-command" | "newer, of a candidate; starts T304; without timing advance" | "recover bearer, enter" | "switching, syncing";
     "connected" | "pdcch-order" | "of a candidate of MAC" | "" | "same";
-    "connected" | "time" | "the occasion of an ordered access" | "random-access-preamble" | "same";
+    "connected" | "time" | "the occasion of an ordered access" | "ltm-random-access-preamble" | "same";
     "switching" | "link up" | "the cell is ready, without random access" | "report received, rrc-reconfiguration-complete" | "same";
     "switching" | "packets received" | "layer 2 answers the request for a report" | "rrc-reconfiguration-complete" | "same";
     "switching" | "mac-uplink-grant" | "its message has come, stops T304" | "measure" | "connected";

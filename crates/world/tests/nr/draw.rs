@@ -85,14 +85,14 @@ impl Draw {
         let mut dice = self.dice.part("faults");
         let absent: &[&str] = match self.procedure {
             "ltm" => &["ng-handover"],
-            "units" => &["ng-handover", "pdcch-", "random-", "f1-du-cu-ta-", "f1-cu-du-ta-"],
+            "units" => &["ng-handover", "pdcch-", "ltm-", "f1-du-cu-ta-", "f1-cu-du-ta-"],
             procedure if procedure.starts_with("n2") => {
-                &["xn-", "f1", "mac-", "l1-", "rrc-ltm", "pdcch-", "random-", "rrc-cond"]
+                &["xn-", "f1", "mac-", "l1-", "rrc-ltm", "pdcch-", "ltm-", "rrc-cond"]
             }
             "daps" | "xn" | "xn without forwarding" => {
-                &["ng-handover", "f1", "mac-", "l1-", "rrc-ltm", "pdcch-", "random-", "rrc-cond"]
+                &["ng-handover", "f1", "mac-", "l1-", "rrc-ltm", "pdcch-", "ltm-", "rrc-cond"]
             }
-            _ => &["ng-handover", "f1", "mac-", "l1-", "rrc-ltm", "pdcch-", "random-"],
+            _ => &["ng-handover", "f1", "mac-", "l1-", "rrc-ltm", "pdcch-", "ltm-"],
         };
         let is_absent = |name: &&str| absent.iter().any(|start| name.starts_with(start));
         let messages: Vec<&str> = Kind::NAMES.iter().copied().filter(|name| !is_absent(name)).collect();

@@ -118,13 +118,13 @@ fn early_synchronisation_has_the_timing_advance_measured_before_the_switch() {
         (sent - configured, arrived.expect("it arrives") - configured)
     };
     assert_eq!(after("pdcch-order", 0), (10_000, 10_500));
-    assert_eq!(after("random-access-preamble", 0), (20_500, 21_000));
+    assert_eq!(after("ltm-random-access-preamble", 0), (20_500, 21_000));
     assert_eq!(after("f1-du-cu-ta-information-transfer", 0), (21_000, 21_502));
     assert_eq!(after("f1-cu-du-ta-information-transfer", 0), (21_502, 22_004));
     // Once, and then that of the first cell when the host is in the second one.
     run.assert_messages(
         ORDER,
-        &[("pdcch-order", "du2", 26_000, 26_500), ("random-access-preamble", "ue", 36_500, 37_000)],
+        &[("pdcch-order", "du2", 26_000, 26_500), ("ltm-random-access-preamble", "ue", 36_500, 37_000)],
     );
     assert_eq!(all("pdcch-order").len(), 2, "{}", run.chart());
 }
@@ -134,7 +134,7 @@ fn early_synchronisation_has_the_timing_advance_measured_before_the_switch() {
 fn lost_messages_of_early_synchronisation_cost_time_alone() {
     let names = [
         "pdcch-order",
-        "random-access-preamble",
+        "ltm-random-access-preamble",
         "f1-du-cu-ta-information-transfer",
         "f1-cu-du-ta-information-transfer",
     ];
@@ -148,7 +148,7 @@ fn lost_messages_of_early_synchronisation_cost_time_alone() {
 /// The candidate has heard no preamble.
 #[test]
 fn a_switch_without_early_synchronisation_has_random_access() {
-    let lost = (1..=40).map(|number| Trouble::lost("random-access-preamble", number)).collect();
+    let lost = (1..=40).map(|number| Trouble::lost("ltm-random-access-preamble", number)).collect();
     let run = with(lost).run();
     assert_eq!(run.phase("access-granted"), 28_500 + ORDER);
     assert_eq!(run.gap(), 31_290);
@@ -163,7 +163,7 @@ fn orders_are_repeated_and_a_timing_advance_has_a_lifetime() {
         let of = run.0.signals.iter().filter(|signal| &*signal.message == "pdcch-order");
         of.filter(|signal| &*signal.source == "du1").count()
     };
-    let lost = (1..=40).map(|number| Trouble::lost("random-access-preamble", number)).collect();
+    let lost = (1..=40).map(|number| Trouble::lost("ltm-random-access-preamble", number)).collect();
     assert_eq!(orders(with(lost)), 9, "the third configuration, 10.5 ms before the switch, permits another eight");
     let lifetime = |time: &str| Some(format!(", timing_advance_lifetime = \"{time}\""));
     // The next order comes 112 ms after one: 12 ms until the timing advance is known, and its lifetime.

@@ -99,7 +99,10 @@ fn detail(message: &Message) -> String {
             let inner = Message { kind: (**rrc).clone(), ..message.clone() };
             format!(" of {}{}", inner.name(), detail(&inner))
         }
-        Kind::LayerOneReport { target } | Kind::UnitCellSwitch { target } => format!(": {}", name(*target)),
+        Kind::LayerOneReport { target }
+        | Kind::UnitCellSwitch { target }
+        | Kind::PreambleOrder { target }
+        | Kind::CentralTimingAdvance { candidate: target } => format!(": {}", name(*target)),
         Kind::CellSwitchCommand { target, timing } => {
             format!(": {}{}", name(*target), if *timing { "" } else { ", random access" })
         }

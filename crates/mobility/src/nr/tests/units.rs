@@ -60,6 +60,9 @@ pub fn distributed_unit() -> String {
     let there = [(1, arrived())];
     let active = and(&there, &[(100, set_up(90, Purpose::Serve))]);
     let configured = and(&active, &[(200, modify(candidates()))]);
+    let timing = central(100, Kind::CentralTimingAdvance { candidate: THERE });
+    let ordering_access = and(&configured, &[(210, Input::Deadline)]);
+    let synchronised = and(&ordering_access, &[(230, timing.clone())]);
     let watching = and(&configured, &[(995, data(Direction::Down, None, true))]);
     let ordered = and(&configured, &[(990, report.clone())]);
     let settled = and(&ordered, &[(992, delivered(&[3], true))]);
@@ -70,12 +73,14 @@ pub fn distributed_unit() -> String {
     let expecting = and(&reserved, &[(900, cell_switch(900))]);
     let [at_reserved, at_expecting] =
         [&reserved[..], &expecting].map(|states| and(states, &[(950, arrived())]));
-    let states: [Setup<'_, Message>; 12] = [
+    let states: [Setup<'_, Message>; 14] = [
         ("nothing", &[]),
         ("commanded to another central unit", &commanded),
         ("host arrived", &there),
         ("active", &active),
         ("candidates", &configured),
+        ("access is ordered", &ordering_access),
+        ("timing advance is known", &synchronised),
         ("a packet has passed", &watching),
         ("ordered away", &ordered),
         ("reported the last time", &settled),
@@ -97,6 +102,9 @@ pub fn distributed_unit() -> String {
         ("set-up: serve", NOW, set_up(990, Purpose::Serve)),
         ("set-up: handover", NOW, set_up(990, Purpose::Handover)),
         ("set-up: candidate", NOW, set_up(990, Purpose::Candidate)),
+        ("set-up: late", NOW, set_up(0, Purpose::Candidate)),
+        ("preamble", NOW, hear(HOST, 90, Kind::Preamble)),
+        ("timing advance of there", NOW, timing),
         ("cell switch", NOW, cell_switch(990)),
         ("rrc: set-up", NOW, central(90, Kind::DownlinkRrcTransfer { rrc: relay(Kind::ConnectionSetup) })),
         ("rrc: no context", NOW, central(90, Kind::DownlinkRrcTransfer { rrc: relay(Kind::NoContext) })),
@@ -110,6 +118,7 @@ pub fn distributed_unit() -> String {
         ("delivery: 3", NOW, delivered(&[3], true)),
         ("delivery: nothing", NOW, delivered(&[], false)),
         ("release", NOW, central(990, Kind::UnitReleaseCommand)),
+        ("release: late", NOW, central(0, Kind::UnitReleaseCommand)),
         ("time", ms(30), Input::Deadline),
     ];
     table(&DistributedUnit::new(HERE, &units(), &Arc::new(ordering())).into(), &states, &inputs)
@@ -147,6 +156,7 @@ fn events() -> Vec<(&'static str, Time, Input)> {
         ("cell switch 1: late", NOW, hear(HERE, 1, Kind::UnitCellSwitch { target: THERE })),
         ("delivery", NOW, status(false)),
         ("delivery: last", NOW, status(true)),
+        ("timing advance at there", NOW, hear(THERE, 100, Kind::UnitTimingAdvance)),
         ("complete there", NOW, through(THERE, 990, complete())),
         ("complete here", NOW, through(HERE, 990, complete())),
         ("re-establishment there", NOW, reestablish(THERE)),
@@ -265,6 +275,8 @@ pub fn ltm_user_equipment() -> String {
         |candidates: &[Addr]| hear(HERE, 101, Kind::LtmConfiguration { candidates: candidates.to_vec() });
     let order = |millis, timing| hear(HERE, millis, Kind::CellSwitchCommand { target: THERE, timing });
     let configured = and(&connected(), &[(500, configure(&[HERE, THERE]))]);
+    let access = |target| hear(HERE, 100, Kind::PreambleOrder { target });
+    let preparing = and(&configured, &[(985, access(THERE))]);
     let switching = and(&configured, &[(900, order(895, true))]);
     let ready = and(&switching, &[(915, up(THERE)), (915, received(THERE))]);
     let granted = and(&ready, &[(916, hear(THERE, 895, Kind::UplinkGrant))]);
@@ -272,9 +284,10 @@ pub fn ltm_user_equipment() -> String {
     let searching = and(&switching, &[(2_900, Input::Deadline), (3_000, Input::Deadline)]);
     let attempting =
         and(&searching, &[(3_001, found(HERE)), (5_001, Input::Deadline), (5_101, Input::Deadline)]);
-    let states: [Setup<'_, Message>; 8] = [
+    let states: [Setup<'_, Message>; 9] = [
         ("connected", &connected()),
         ("candidates", &configured),
+        ("access is ordered", &preparing),
         ("ordered", &switching),
         ("first message sent", &ready),
         ("at the target", &granted),
@@ -287,6 +300,9 @@ pub fn ltm_user_equipment() -> String {
         ("candidates: here", NOW, configure(&[HERE])),
         ("layer 1: there", NOW, better("layer-1", THERE)),
         ("layer 1: third", NOW, better("layer-1", ELSEWHERE)),
+        ("access to there", NOW, access(THERE)),
+        ("access to third", NOW, access(ELSEWHERE)),
+        ("time: occasion", NOW, Input::Deadline),
         ("order 990", NOW, order(990, true)),
         ("order 990, without timing advance", NOW, order(990, false)),
         ("order 50: late", NOW, order(50, true)),
@@ -308,7 +324,7 @@ pub fn ltm_user_equipment() -> String {
     params.bearer.status_report = false;
     text += &table(
         &UserEquipment::new(HOST, Rng::named(1, 0, "handover"), &Arc::new(params.clone())).into(),
-        &states[2..3],
+        &states[3..4],
         &[("link up there", NOW, up(THERE))],
     );
     text
