@@ -147,11 +147,15 @@ crate::messages! {
     HandoverRequired {
         /// The target.
         target: Addr,
+        /// The target cell, by its base station.
+        cell: Addr,
     } "ng-handover-required" size handover_required = 548;
     /// AMF → target: take this UE.
     NgHandoverRequest {
         /// The source.
         source: Addr,
+        /// The target cell, by its base station.
+        cell: Addr,
     } "ng-handover-request" size ng_handover_request = 608;
     /// Target → AMF: its resources are reserved.
     NgHandoverRequestAcknowledge "ng-handover-request-acknowledge" size ng_handover_request_acknowledge = 416;

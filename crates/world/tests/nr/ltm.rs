@@ -259,3 +259,26 @@ fn a_handover_to_another_central_unit_goes_over_xn() {
     }
     run.assert_flawless();
 }
+
+/// Or over N2: the AMF passes the cell on, and the numbers.
+#[test]
+fn a_handover_to_another_central_unit_goes_over_n2() {
+    for forwarding in ["direct", "indirect"] {
+        let mobility = format!("procedure = \"n2\"\nforwarding = \"{forwarding}\"");
+        let run = Units { ltm: None, two: true, mobility, ..Units::default() }.run();
+        for (name, source) in [
+            ("ng-handover-required", "cu"),
+            ("ng-handover-request", "amf"),
+            ("f1-ue-context-setup-request", "cu2"),
+            ("ng-handover-request-acknowledge", "cu2"),
+            ("ng-handover-command", "amf"),
+            ("f1-ue-context-modification-request", "cu"),
+            ("ng-uplink-ran-status-transfer", "cu"),
+            ("ng-handover-notify", "cu2"),
+            ("f1-ue-context-release-command", "cu"),
+        ] {
+            run.message(name, source);
+        }
+        run.assert_flawless();
+    }
+}

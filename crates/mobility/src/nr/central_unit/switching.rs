@@ -84,11 +84,11 @@ impl CentralUnit {
         }
     }
 
-    /// Another central unit expects the host, which is commanded to it.
+    /// Another central unit expects the host, which is commanded to it. `from`: that one, or the AMF.
     pub(super) fn target_is_ready(
         &mut self,
         host: Addr,
-        from: Addr,
+        (from, central): (Addr, Addr),
         acknowledge: Message,
         now: Time,
         out: &mut Vec<Action>,
@@ -96,11 +96,11 @@ impl CentralUnit {
         let id = acknowledge.id;
         let until = now + self.params.timers.preparation;
         let link = self.hosts.get_mut(&host).filter(|link| matches!(link.switch, Switch::None));
-        let Some(link) = link.filter(|_| self.gnodeb.commands(host, (from, id), until)) else {
+        let Some(link) = link.filter(|_| self.gnodeb.commands(host, (central, id), until)) else {
             return self.pass(Input::Message { from, message: acknowledge }, now, out);
         };
         link.switch = Switch::Leaving { from, acknowledge: Box::new(acknowledge), until };
-        let (unit, target) = (link.unit, link.cell.unwrap_or(from));
+        let (unit, target) = (link.unit, link.cell.unwrap_or(central));
         let rrc = Box::new(Kind::Reconfiguration { target, dual: false });
         self.send(unit, (host, id), Kind::UnitModificationRequest { rrc }, out);
     }

@@ -5,7 +5,7 @@ use super::table::{AMF, HERE_CENTRAL, OTHER_CENTRAL, better, connected, found, r
 use crate::lab::{ELSEWHERE, HERE, HOST, NOW, Setup, THERE, and, arrived, data, gone, hear, ms, up};
 use crate::nr::central_unit::Units;
 use crate::nr::{
-    CentralUnit, DistributedUnit, Input, Kind, Ltm, Message, Nr, Params, Plan, Purpose, UserEquipment,
+    CentralUnit, DistributedUnit, Input, Kind, Ltm, Message, Nr, Params, Plan, Procedure, Purpose, UserEquipment,
 };
 use crate::{Direction, L2Trigger};
 use roamlab_engine::{Rng, Time};
@@ -176,7 +176,7 @@ fn events() -> Vec<(&'static str, Time, Input)> {
 }
 
 fn central_unit_of(params: &Arc<Params>) -> Nr {
-    CentralUnit::new(HERE_CENTRAL, AMF, &units(), params).into()
+    CentralUnit::new(HERE_CENTRAL, (AMF, None), &units(), params).into()
 }
 
 pub fn central_unit() -> String {
@@ -226,7 +226,22 @@ pub fn central_unit() -> String {
         ("end marker passed", &marked),
         ("released", &released),
     ];
-    table(&central_unit_of(&Arc::new(handing_over())), &states, &events())
+    let mut text = table(&central_unit_of(&Arc::new(handing_over())), &states, &events());
+    // Over N2.
+    let required = [("prepares another CU over N2", &outgoing[..])];
+    let ask = |cell| hear(AMF, 995, Kind::NgHandoverRequest { source: OTHER_CENTRAL, cell });
+    let requests = [
+        ("report of another CU", NOW, through(HERE, 1, Kind::MeasurementReport { target: ELSEWHERE })),
+        ("NG handover request 995: here", NOW, ask(HERE)),
+        ("NG handover request 995: third", NOW, ask(ELSEWHERE)),
+        ("command 900", NOW, hear(AMF, 900, Kind::HandoverCommand { target: OTHER_CENTRAL })),
+        ("command 900, of another target", NOW, hear(AMF, 900, Kind::HandoverCommand { target: HERE })),
+    ];
+    let by_core = &Arc::new(Params { procedure: Procedure::N2, ..handing_over() });
+    let idle: [Setup<'_, Message>; 2] = [("nothing", &[]), ("reached", &reached())];
+    text += &table(&central_unit_of(by_core), &idle, &requests);
+    text += &table(&central_unit_of(by_core), &required, &requests);
+    text
 }
 
 pub fn central_unit_with_ltm() -> String {
