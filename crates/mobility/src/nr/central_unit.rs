@@ -32,6 +32,9 @@
 //!        |              |                 |  setup       |
 //!        |<-ltm-config--|<-UE context modification-------|
 //!        |-complete---->|-----------------|------------->|
+//!        |<-PDCCH order-|                 |              |   of each candidate
+//!        |-preamble---------------------->|-DU-CU TA---->|
+//!        |              |<-CU-DU TA information transfer-|
 //!        |-L1 report--->|                 |              |
 //!        |<-cell switch-|-cell switch notification------>|   HandoverCommanded
 //!        |  command     |                 |<-------------|
@@ -43,7 +46,8 @@
 //! ```
 //!
 //! Without a valid timing advance random access comes before the complete message, and stops T304. The cell that the host has
-//! left stays a candidate.
+//! left stays a candidate. Packets that overtake the notification wait at the target. Requests that change a context have an
+//! order: one that comes late does not undo a newer one.
 //!
 //! | lost | recovered by |
 //! | --- | --- |
@@ -52,6 +56,7 @@
 //! | cell switch notification of the source | the complete message at the target |
 //! | cell switch notification to the target | the same |
 //! | delivery status | the complete message: all that is not confirmed is repeated then |
+//! | PDCCH order, preamble, the timing advance | another order; without it the switch has random access |
 //! | messages of the preparation | the next measurement report, after TXnRELOCprep |
 //! | complete message, grant | T304: a candidate, or re-establishment |
 //!
@@ -412,7 +417,9 @@ impl CentralUnit {
             Kind::UnitTimingAdvance => self.pass_timing(about, from, out),
             Kind::UnitReleaseRequest { gone } => self.link_failed(host, from, gone, now, out),
             Kind::UnitReleaseComplete => {}
-            Kind::HandoverRequest { .. } | Kind::NgHandoverRequest { .. } => self.requested(from, message, now, out),
+            Kind::HandoverRequest { .. } | Kind::NgHandoverRequest { .. } => {
+                self.requested(from, message, now, out)
+            }
             _ => self.pass(Input::Message { from, message }, now, out),
         }
     }

@@ -91,7 +91,8 @@ fn packets_that_overtake_the_notification_wait_at_the_target() {
 #[test]
 fn a_late_release_does_not_end_a_newer_context() {
     for number in 1..=2 {
-        let late = Trouble { delay_ms: Some(1_400), ..Trouble::lost("f1-ue-context-release-command", number) };
+        let late =
+            Trouble { delay_ms: Some(1_400), ..Trouble::lost("f1-ue-context-release-command", number) };
         let visits = vec![("du1", 0), ("du2", 3_000), ("du1", 3_400), ("du2", 4_100)];
         Units { ltm: None, visits, ..with(vec![late]) }.run().assert_flawless();
     }
@@ -164,7 +165,11 @@ fn orders_are_repeated_and_a_timing_advance_has_a_lifetime() {
         of.filter(|signal| &*signal.source == "du1").count()
     };
     let lost = (1..=40).map(|number| Trouble::lost("ltm-random-access-preamble", number)).collect();
-    assert_eq!(orders(with(lost)), 9, "the third configuration, 10.5 ms before the switch, permits another eight");
+    assert_eq!(
+        orders(with(lost)),
+        9,
+        "the third configuration, 10.5 ms before the switch, permits another eight"
+    );
     let lifetime = |time: &str| Some(format!(", timing_advance_lifetime = \"{time}\""));
     // The next order comes 112 ms after one: 12 ms until the timing advance is known, and its lifetime.
     assert_eq!(orders(Units { ltm: lifetime("100 ms"), ..Units::default() }), 5);

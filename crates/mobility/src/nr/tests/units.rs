@@ -5,7 +5,8 @@ use super::table::{AMF, HERE_CENTRAL, OTHER_CENTRAL, better, connected, found, r
 use crate::lab::{ELSEWHERE, HERE, HOST, NOW, Setup, THERE, and, arrived, data, gone, hear, ms, up};
 use crate::nr::central_unit::Units;
 use crate::nr::{
-    CentralUnit, DistributedUnit, Input, Kind, Ltm, Message, Nr, Params, Plan, Procedure, Purpose, UserEquipment,
+    CentralUnit, DistributedUnit, Input, Kind, Ltm, Message, Nr, Params, Plan, Procedure, Purpose,
+    UserEquipment,
 };
 use crate::{Direction, L2Trigger};
 use roamlab_engine::{Rng, Time};
