@@ -107,6 +107,7 @@ crate::transitions! {
     "any" | "xn-handover-request, ng-handover-request" | "newer, the host is not here: a context of its cell first" | "f1-ue-context-setup-request" | "admitting";
     "admitting" | "f1-ue-context-setup-response" | "of its cell" | "start buffering, serve through" | "reached";
     "admitting" | "time" | "TXnRELOCprep" | "f1-ue-context-release-command" | "none";
+    "admitting" | "time" | "the same; the base station has a context of the last handover" | "f1-ue-context-release-command" | "reached";
     "any" | "ng-initial-context-setup" | "of a present host" | "route, adopt bearer, f1-dl-rrc-message-transfer" | "same";
     "reached, preparing, switching" | "time, ng-ue-context-release-command" | "the base station has no context any more" | "f1-ue-context-release-command" | "none";
     "reached" | "xn-handover-request-acknowledge, ng-handover-command" | "commands the host" | "f1-ue-context-modification-request" | "same";

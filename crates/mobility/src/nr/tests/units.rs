@@ -211,8 +211,11 @@ pub fn central_unit() -> String {
             (970, hear(OTHER_CENTRAL, 960, Kind::HandoverRequestAcknowledge)),
         ],
     );
-    let states: [Setup<'_, Message>; 14] = [
+    let asked = Kind::HandoverRequest { plan: Plan::Command, cell: HERE };
+    let asked_back = and(&gone_to_it, &[(930, hear(OTHER_CENTRAL, 925, asked))]);
+    let states: [Setup<'_, Message>; 15] = [
         ("sent on to another CU", &onward),
+        ("asked back", &asked_back),
         ("nothing", &[]),
         ("service requested", &reached()[..1]),
         ("reached", &reached()),
