@@ -55,22 +55,70 @@ fn command(target: Addr) -> Kind {
     Kind::Reconfiguration { target, dual: false }
 }
 
+fn modification(rrc: Kind) -> Input {
+    central(905, Kind::UnitModificationRequest { rrc: relay(rrc) })
+}
+
+fn layer_one(target: Addr) -> Input {
+    hear(HOST, 100, Kind::LayerOneReport { target })
+}
+
+fn timing_advance() -> Input {
+    central(100, Kind::CentralTimingAdvance { candidate: THERE })
+}
+
+fn cell_switch(millis: u64) -> Input {
+    central(millis, Kind::CentralCellSwitch { candidates: vec![HERE] })
+}
+
+/// Inputs that a distributed unit may get at any time.
+fn at_a_distributed_unit() -> Vec<(&'static str, Time, Input)> {
+    vec![
+        ("host arrived", NOW, arrived()),
+        ("host gone", NOW, gone()),
+        ("retransmission limit", NOW, Input::Trigger(L2Trigger::RetransmissionLimit { host: HOST })),
+        ("service request", NOW, hear(HOST, 990, service_request(990))),
+        ("measurement report", NOW, hear(HOST, 90, Kind::MeasurementReport { target: THERE })),
+        ("re-establishment request", NOW, hear(HOST, 90, Kind::ReestablishmentRequest { previous: THERE })),
+        ("re-establishment complete", NOW, hear(HOST, 90, Kind::ReestablishmentComplete)),
+        ("candidates complete", NOW, hear(HOST, 90, Kind::LtmComplete)),
+        ("complete", NOW, hear(HOST, 900, complete())),
+        ("set-up: serve", NOW, set_up(990, Purpose::Serve)),
+        ("set-up: handover", NOW, set_up(990, Purpose::Handover)),
+        ("set-up: candidate", NOW, set_up(990, Purpose::Candidate)),
+        ("set-up: late", NOW, set_up(0, Purpose::Candidate)),
+        ("preamble", NOW, hear(HOST, 90, Kind::Preamble)),
+        ("timing advance of there", NOW, timing_advance()),
+        ("cell switch", NOW, cell_switch(990)),
+        ("rrc: set-up", NOW, central(90, Kind::DownlinkRrcTransfer { rrc: relay(Kind::ConnectionSetup) })),
+        ("rrc: no context", NOW, central(90, Kind::DownlinkRrcTransfer { rrc: relay(Kind::NoContext) })),
+        ("rrc: continues", NOW, central(90, Kind::DownlinkRrcTransfer { rrc: relay(Kind::Reestablishment) })),
+        ("modification: candidates", NOW, modification(candidates())),
+        ("modification: command", NOW, modification(command(THERE))),
+        ("modification: command to another CU", NOW, modification(command(ELSEWHERE))),
+        ("L1 report: there", NOW, layer_one(THERE)),
+        ("L1 report: third", NOW, layer_one(ELSEWHERE)),
+        ("packet", NOW, data(Direction::Down, None, true)),
+        ("delivery: 3", NOW, delivered(&[3], true)),
+        ("delivery: nothing", NOW, delivered(&[], false)),
+        ("release", NOW, central(990, Kind::UnitReleaseCommand)),
+        ("release: late", NOW, central(0, Kind::UnitReleaseCommand)),
+        ("time", ms(30), Input::Deadline),
+    ]
+}
+
 pub fn distributed_unit() -> String {
-    let modify = |rrc| central(905, Kind::UnitModificationRequest { rrc: relay(rrc) });
-    let report = hear(HOST, 100, Kind::LayerOneReport { target: THERE });
     let there = [(1, arrived())];
     let active = and(&there, &[(100, set_up(90, Purpose::Serve))]);
-    let configured = and(&active, &[(200, modify(candidates()))]);
-    let timing = central(100, Kind::CentralTimingAdvance { candidate: THERE });
+    let configured = and(&active, &[(200, modification(candidates()))]);
     let ordering_access = and(&configured, &[(210, Input::Deadline)]);
-    let synchronised = and(&ordering_access, &[(230, timing.clone())]);
+    let synchronised = and(&ordering_access, &[(230, timing_advance())]);
     let watching = and(&configured, &[(995, data(Direction::Down, None, true))]);
-    let ordered = and(&configured, &[(990, report.clone())]);
+    let ordered = and(&configured, &[(990, layer_one(THERE))]);
     let settled = and(&ordered, &[(992, delivered(&[3], true))]);
     let has_left = and(&settled, &[(993, gone())]);
-    let commanded = and(&active, &[(990, modify(command(ELSEWHERE)))]);
+    let commanded = and(&active, &[(990, modification(command(ELSEWHERE)))]);
     let reserved = [(1, set_up(1, Purpose::Candidate))];
-    let cell_switch = |millis| central(millis, Kind::CentralCellSwitch { candidates: vec![HERE] });
     let expecting = and(&reserved, &[(900, cell_switch(900))]);
     let [at_reserved, at_expecting] =
         [&reserved[..], &expecting].map(|states| and(states, &[(950, arrived())]));
@@ -90,39 +138,11 @@ pub fn distributed_unit() -> String {
         ("host at the candidate", &at_reserved),
         ("host at the target", &at_expecting),
     ];
-    let inputs = [
-        ("host arrived", NOW, arrived()),
-        ("host gone", NOW, gone()),
-        ("retransmission limit", NOW, Input::Trigger(L2Trigger::RetransmissionLimit { host: HOST })),
-        ("service request", NOW, hear(HOST, 990, service_request(990))),
-        ("measurement report", NOW, hear(HOST, 90, Kind::MeasurementReport { target: THERE })),
-        ("re-establishment request", NOW, hear(HOST, 90, Kind::ReestablishmentRequest { previous: THERE })),
-        ("re-establishment complete", NOW, hear(HOST, 90, Kind::ReestablishmentComplete)),
-        ("candidates complete", NOW, hear(HOST, 90, Kind::LtmComplete)),
-        ("complete", NOW, hear(HOST, 900, complete())),
-        ("set-up: serve", NOW, set_up(990, Purpose::Serve)),
-        ("set-up: handover", NOW, set_up(990, Purpose::Handover)),
-        ("set-up: candidate", NOW, set_up(990, Purpose::Candidate)),
-        ("set-up: late", NOW, set_up(0, Purpose::Candidate)),
-        ("preamble", NOW, hear(HOST, 90, Kind::Preamble)),
-        ("timing advance of there", NOW, timing),
-        ("cell switch", NOW, cell_switch(990)),
-        ("rrc: set-up", NOW, central(90, Kind::DownlinkRrcTransfer { rrc: relay(Kind::ConnectionSetup) })),
-        ("rrc: no context", NOW, central(90, Kind::DownlinkRrcTransfer { rrc: relay(Kind::NoContext) })),
-        ("rrc: continues", NOW, central(90, Kind::DownlinkRrcTransfer { rrc: relay(Kind::Reestablishment) })),
-        ("modification: candidates", NOW, modify(candidates())),
-        ("modification: command", NOW, modify(command(THERE))),
-        ("modification: command to another CU", NOW, modify(command(ELSEWHERE))),
-        ("L1 report: there", NOW, report),
-        ("L1 report: third", NOW, hear(HOST, 100, Kind::LayerOneReport { target: ELSEWHERE })),
-        ("packet", NOW, data(Direction::Down, None, true)),
-        ("delivery: 3", NOW, delivered(&[3], true)),
-        ("delivery: nothing", NOW, delivered(&[], false)),
-        ("release", NOW, central(990, Kind::UnitReleaseCommand)),
-        ("release: late", NOW, central(0, Kind::UnitReleaseCommand)),
-        ("time", ms(30), Input::Deadline),
-    ];
-    table(&DistributedUnit::new(HERE, &units(), &Arc::new(ordering())).into(), &states, &inputs)
+    table(
+        &DistributedUnit::new(HERE, &units(), &Arc::new(ordering())).into(),
+        &states,
+        &at_a_distributed_unit(),
+    )
 }
 
 fn through(unit: Addr, millis: u64, rrc: Kind) -> Input {
@@ -180,6 +200,22 @@ fn central_unit_of(params: &Arc<Params>) -> Nr {
     CentralUnit::new(HERE_CENTRAL, (AMF, None), &units(), params).into()
 }
 
+fn central_unit_over_n2(outgoing: &[(u64, Input)]) -> String {
+    let required = [("prepares another CU over N2", outgoing)];
+    let ask = |cell| hear(AMF, 995, Kind::NgHandoverRequest { source: OTHER_CENTRAL, cell });
+    let requests = [
+        ("report of another CU", NOW, through(HERE, 1, Kind::MeasurementReport { target: ELSEWHERE })),
+        ("NG handover request 995: here", NOW, ask(HERE)),
+        ("NG handover request 995: third", NOW, ask(ELSEWHERE)),
+        ("command 900", NOW, hear(AMF, 900, Kind::HandoverCommand { target: OTHER_CENTRAL })),
+        ("command 900, of another target", NOW, hear(AMF, 900, Kind::HandoverCommand { target: HERE })),
+    ];
+    let by_core = &Arc::new(Params { procedure: Procedure::N2, ..handing_over() });
+    let idle: [Setup<'_, Message>; 2] = [("nothing", &[]), ("reached", &reached())];
+    let text = table(&central_unit_of(by_core), &idle, &requests);
+    text + &table(&central_unit_of(by_core), &required, &requests)
+}
+
 pub fn central_unit() -> String {
     let report = |target| (900, through(HERE, 1, Kind::MeasurementReport { target }));
     let preparing = and(&reached(), &[report(THERE)]);
@@ -230,22 +266,8 @@ pub fn central_unit() -> String {
         ("end marker passed", &marked),
         ("released", &released),
     ];
-    let mut text = table(&central_unit_of(&Arc::new(handing_over())), &states, &events());
-    // Over N2.
-    let required = [("prepares another CU over N2", &outgoing[..])];
-    let ask = |cell| hear(AMF, 995, Kind::NgHandoverRequest { source: OTHER_CENTRAL, cell });
-    let requests = [
-        ("report of another CU", NOW, through(HERE, 1, Kind::MeasurementReport { target: ELSEWHERE })),
-        ("NG handover request 995: here", NOW, ask(HERE)),
-        ("NG handover request 995: third", NOW, ask(ELSEWHERE)),
-        ("command 900", NOW, hear(AMF, 900, Kind::HandoverCommand { target: OTHER_CENTRAL })),
-        ("command 900, of another target", NOW, hear(AMF, 900, Kind::HandoverCommand { target: HERE })),
-    ];
-    let by_core = &Arc::new(Params { procedure: Procedure::N2, ..handing_over() });
-    let idle: [Setup<'_, Message>; 2] = [("nothing", &[]), ("reached", &reached())];
-    text += &table(&central_unit_of(by_core), &idle, &requests);
-    text += &table(&central_unit_of(by_core), &required, &requests);
-    text
+    let text = table(&central_unit_of(&Arc::new(handing_over())), &states, &events());
+    text + &central_unit_over_n2(&outgoing)
 }
 
 pub fn central_unit_with_ltm() -> String {
