@@ -117,6 +117,7 @@ case:
 
 # Random inputs, kills, planted bugs and causes: as many as are asked for once, not at each change.
 deep: mutate mutants crash planted links differential
+	ROAMLAB_DEEP=1 $(MAKE) test-rust
 	$(MAKE) fuzz SECONDS=100
 	$(BIN)/python tests/python/shared/generated.py 1000
 	ROAMLAB_REMEDIES=200 $(BIN)/pytest tests/python/metrics/test_remedies.py
@@ -154,11 +155,14 @@ LINTING := CARGO_INCREMENTAL=0 RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/tests/rustc.sh 
 build-rust:
 	MAKEFLAGS= $(LINTING) cargo test --locked --workspace --all-targets --no-run
 
+# Long tests take turns by the day; `turns.py` names those of other days.
 test-rust: build-rust
-	MAKEFLAGS= $(LINTING) cargo test --locked --workspace $(RUST_TESTS)
+	MAKEFLAGS= $(LINTING) cargo test --locked --workspace $(RUST_TESTS) -- $(TIMES) \
+	  $$($(PYTHON) tests/python/shared/turns.py rust)
 
 # Benchmarks are compiled and not run. There are no tests in comments.
 RUST_TESTS := --lib --bins --tests
+TIMES ?=
 
 # The page for the browser's tests, every fourth day. They are skipped where it is not built, or where the compiler's library
 # for WebAssembly cannot be had. A page that is there is built again if it is old.

@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     known = [item.nodeid for item in items]
     turns.STALE[:] = turns.unknown(table, known) if len(items) > _WHOLE else []
     long = {turns.unit(name) for name in known} & table.keys()
-    if len(long) > _FEW and not (DEEP or "ROAMLAB_ALL_TESTS" in os.environ):
+    if len(long) > _FEW and not turns.all_run():
         others = turns.not_today(table, turns.today())
         config.hook.pytest_deselected(items=[item for item in items if turns.unit(item.nodeid) in others])
         items[:] = [item for item in items if turns.unit(item.nodeid) not in others]
@@ -80,6 +80,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return item.get_closest_marker("cargo") is not None, -table.get(turns.unit(item.nodeid), 0.0)
 
     items.sort(key=place)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the tests that take long and have no turn (`turns.py`)."""
+    table = turns.seconds()
+    for report in terminalreporter.stats.get("passed", []):
+        if report.duration > 10 * turns.LONG and turns.unit(report.nodeid) not in table:
+            terminalreporter.write_line(
+                f"no turn: {report.nodeid} took {report.duration:.0f} s; "
+                f"write {turns.TABLE.name} again (turns.py)"
+            )
 
 
 @pytest.fixture

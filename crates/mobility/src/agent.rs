@@ -506,6 +506,8 @@ pub struct Wire {
     pub size: Bytes,
     /// How its transport repeats it when it is lost; `None`: it does not.
     pub repeat: Option<Repeat>,
+    /// A preamble of random access: a host sends it in the cell of its recipient, also if it is not in that cell.
+    pub random_access: bool,
 }
 
 /// How a transport below the protocol repeats a lost message: SCTP between nodes of a network (RFC 9260 §6.3), RLC with
@@ -518,6 +520,8 @@ pub struct Repeat {
     pub longest: Duration,
     /// Repetitions at most.
     pub times: u32,
+    /// If the last one is lost too, that is a failure of the radio link (TS 38.322 §5.3.2).
+    pub fails_link: bool,
 }
 
 /// A mobility protocol's role at one node.

@@ -19,6 +19,7 @@ mod target;
 
 pub(crate) use bearer::Bearer;
 pub use bearer_params::{BearerParams, BearerTimer, BearerValues, RlcMode};
+pub(crate) use bearer_params::{check_max_retx_threshold, check_t_poll_retransmit};
 pub(crate) use context::{Context, Environment, Resuming, State};
 pub use message::Plan;
 pub(crate) use message::{Action, Message, Out};

@@ -288,7 +288,11 @@ impl Message {
         wire: impl FnOnce(&Signal<K>) -> Option<Wire>,
         content: impl FnOnce(Signal<K>) -> Content,
     ) -> Message {
-        let wire = wire(&signal).unwrap_or_else(|| Wire { size: signal.kind.size(), repeat: None });
+        let wire = wire(&signal).unwrap_or_else(|| Wire {
+            size: signal.kind.size(),
+            repeat: None,
+            random_access: false,
+        });
         Message {
             name: signal.name(),
             host: signal.host,
@@ -316,6 +320,11 @@ impl Message {
     /// How its transport repeats it when it is lost; `None`: it does not.
     pub const fn repeat(&self) -> Option<Repeat> {
         self.wire.repeat
+    }
+
+    /// True if a host sends it in the cell of its recipient, also if it is not in that cell.
+    pub const fn random_access(&self) -> bool {
+        self.wire.random_access
     }
 
     /// True if it travels with data, in their queues, and overtakes none.

@@ -133,7 +133,7 @@ REPETITION = click.option(
 )
 
 
-def _given(context: click.Context) -> set[str]:
+def given(context: click.Context) -> set[str]:
     """The options that the command line has, by their long names."""
     return {
         max(parameter.opts, key=len)
@@ -161,8 +161,8 @@ def _refusing(option: str, is_idle: Callable[[set[str]], bool], told: str) -> De
         @wraps(command)
         def checked(*arguments: Any, **options: Any) -> Any:
             context = click.get_current_context()
-            given = _given(context)
-            if option in given and is_idle(given):
+            there = given(context)
+            if option in there and is_idle(there):
                 raise click.UsageError(f"{told}.", context)
             return command(*arguments, **options)
 

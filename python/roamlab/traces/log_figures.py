@@ -22,7 +22,7 @@ _MOST_POINTS = 3_000
 _NAMES = {"rate": "rate", "delay": "one-way delay", "loss": "probability of loss"}
 
 
-def _svg(figure: Figure) -> str:
+def svg(figure: Figure) -> str:
     """A figure as text, the same for the same data."""
     written = io.StringIO()
     figure.savefig(written, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
@@ -44,7 +44,7 @@ def of_series(series: Series, log: str) -> str:
         label(axes, ("time", "s"), (name, series.quantity.unit))
         axes.set_xlim(0, last)
         axes.set_ylim(bottom=0)
-        return _svg(figure)
+        return svg(figure)
 
 
 def _draw(axes: Any, times: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> None:
@@ -76,7 +76,7 @@ def of_moves(schedule: str, log: str) -> str:
         label(axes, ("time", "s"), ("cell", "1"))
         if len(hosts) > 1:
             axes.legend()
-        return _svg(figure)
+        return svg(figure)
 
 
 _MOST_HOSTS = 6

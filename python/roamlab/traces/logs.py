@@ -1,4 +1,4 @@
-"""Logs of any program: tables with a line of names, or a JSON object on each line (docs/import.md)."""
+"""Logs of any program: tables with a line of names, JSON objects, output vectors of OMNeT++ (docs/import.md)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from roamlab.base.errors import BadInput
 from roamlab.base.inputs import text_lines
+from roamlab.traces import vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,7 +53,12 @@ def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
 
 
 def instant(text: str) -> str | None:
-    """The seconds since 1970 of a date and time in ISO 8601, as text; None if it is none. Without a zone it is UTC."""
+    """The seconds since 1970 of a date and time, as text; None if it is none. Without a zone it is UTC.
+
+    It is in ISO 8601, or in the form of G-NetTrack: 2019.12.14_10.16.30.
+    """
+    if text[4:5] == "." and (points := _POINTS.fullmatch(text)):
+        text = "{}-{}-{}T{}:{}:{}".format(*points.groups())
     parts = _DATED.fullmatch(text)
     whole = None if parts is None else _second(parts[1] + (parts[3] or "Z"))
     if parts is None or whole is None:
@@ -73,6 +79,9 @@ def _second(text: str) -> int | None:
 
 
 _DATED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,12}))?(Z|[+-]\d\d(?::?\d\d)?)?")
+
+
+_POINTS = re.compile(r"(\d{4})\.(\d\d)\.(\d\d)_(\d\d)\.(\d\d)\.(\d\d(?:\.\d+)?)")
 
 
 def number(option: str, given: str) -> Decimal:
@@ -105,8 +114,18 @@ def of_lines(log: Path) -> bool:
     return log.suffix.lower() in _LINES
 
 
+def names_of(log: Path) -> Sequence[str]:
+    """The fields of each record of a log; none if its records may differ. Raises `BadInput`."""
+    if vectors.are_in(log):
+        return vectors.NAMES
+    return () if of_lines(log) else Table(log).names
+
+
 def records(log: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Each record with its line. `BadInput` has file and line."""
+    if vectors.are_in(log):
+        yield from vectors.records(log)
+        return
     if of_lines(log):
         yield from _objects(log)
         return
@@ -129,8 +148,8 @@ def columns(log: Path, names: Sequence[str], only: Mapping[str, str]) -> Iterato
 
     `BadInput` has file and line.
     """
-    if of_lines(log):
-        for line, record in _objects(log):
+    if of_lines(log) or vectors.are_in(log):
+        for line, record in records(log):
             if matches(record, only):
                 for name in names:
                     if name not in record:
@@ -175,8 +194,8 @@ class Table:
         ]
         self._separator = others[0] if others else ","
         self._reader = csv.reader(chain([header], self._lines), delimiter=self._separator, strict=True)
-        self.names = [name.strip() for name in self._next() or []]
-        """The names of the columns."""
+        self.names = [name.strip().removeprefix("% ") for name in self._next() or []]
+        """The names of the columns. In files of ns-3 the first one has a percent sign."""
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Each row that is not empty, with its line. Raises `BadInput`."""

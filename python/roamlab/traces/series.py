@@ -130,22 +130,28 @@ def _written(value: int, power: int) -> str:
 
 
 def read(
-    log: Path, quantity: Quantity, named: Mapping[str, str], only: Mapping[str, str], begin: str | None
+    log: Path,
+    quantity: Quantity,
+    named: Mapping[str, str],
+    only: Mapping[str, str],
+    begin: str | None,
+    same_time: str = "refuse",
 ) -> Series:
     """The series of a log: a table, JSON lines, the output of `ping -D` or of `iperf3 -J`.
 
     `named`: our names of columns and those of the log. `only`: fields and the values that a record must have to count.
-    `begin`: the log's time at which a run begins; None: its first. Raises `BadInput` with file and line.
+    `begin`: the log's time at which a run begins; None: its first. `same_time`: one of `SAME_TIME`. Raises `BadInput`
+    with file and line.
     """
     first = next(iter(text_lines(log, logs.EXPECTED)), "")
     if PING.match(first):
         _refuse_options(log, "the output of ping", named, only)
         samples, notes = _of_ping(log, quantity)
-        return _series(log, quantity, samples, notes, begin, 9)
+        return _series(log, quantity, (samples, notes), begin, 9, same_time)
     if logs.of_lines(log) and not _is_object(first):
         _refuse_options(log, "the output of iperf3", named, only)
         samples, notes = _of_iperf3(log, quantity)
-        return _series(log, quantity, samples, notes, begin, 9)
+        return _series(log, quantity, (samples, notes), begin, 9, same_time)
     time, value = _named(log, quantity, named)
     dated = time == "time"
     power, places = _TIMES[time], quantity.columns[value]
@@ -164,7 +170,7 @@ def read(
             yield line, at, (found + 1) // 2 if halved else found
 
     notes = ["the delay is half of the round-trip time"] if halved else []
-    return _series(log, quantity, samples_of, notes, begin, power)
+    return _series(log, quantity, (samples_of, notes), begin, power, same_time)
 
 
 _LARGEST = 2**62
@@ -207,8 +213,8 @@ def _named(log: Path, quantity: Quantity, named: Mapping[str, str]) -> tuple[str
     found = []
     for what, all_names in (("the time", list(_TIMES)), (f"the {quantity.name}", list(quantity.columns))):
         own = [name for name in named if name in all_names]
-        if not own and not logs.of_lines(log):
-            own = [name for name in all_names if name in logs.Table(log).names]
+        if not own:
+            own = [name for name in all_names if name in logs.names_of(log)]
         if len(own) > 1:
             raise BadInput(
                 f"--column {own[1]}={named.get(own[1], own[1])}",
@@ -258,10 +264,18 @@ def _no_value(log: Path, line: int, field: str, what: str, quantity: Quantity) -
     )
 
 
+SAME_TIME = ("refuse", "first", "last", "mean")
+"""The value of a time that several records have with other values: a fault, or one of them, or their mean."""
+
+
 def _series(
-    log: Path, quantity: Quantity, samples: Any, notes: list[str], begin: str | None, power: int
+    log: Path, quantity: Quantity, about: tuple[Any, list[str]], begin: str | None, power: int, same_time: str
 ) -> Series:
-    """The samples in the order of time, from the begin on. `samples()` gives line, time in ns and value of each."""
+    """The samples in the order of time, from the begin on. `about`: the samples, and notes on them.
+
+    The samples are a function that gives line, time in ns and value of each.
+    """
+    samples, notes = about
     times, values = array("q"), array("q")
     for _, at, value in samples():
         times.append(at)
@@ -282,7 +296,7 @@ def _series(
     again = np.diff(at) == 0
     if again.any():
         differing = np.flatnonzero(again & (np.diff(found) != 0))
-        if len(differing):
+        if len(differing) and same_time == "refuse":
             place = int(differing[0]) + 1
             line = _line(samples, int(order[place]) if order is not None else place)
             raise bad(
@@ -290,12 +304,24 @@ def _series(
                 line,
                 "another record has this time and another value",
                 "one value at each time",
-                "choose records with --where, or name a column with finer times",
+                "choose records with --where, name a column with finer times, or write --same-time mean",
             )
         kept = np.concatenate(([True], ~again))
-        at, found = at[kept], found[kept]
-        notes = [*notes, f"{counted(int(again.sum()), 'record')} of the same time and value left out"]
+        at, found = at[kept], _at_one_time(found, np.flatnonzero(kept), same_time)
+        what = "time" if len(differing) else "time and value"
+        notes = [*notes, f"{counted(int(again.sum()), 'record')} of the same {what} left out"]
     return _from_begin(log, quantity, (at, found), notes, begin, (power, samples))
+
+
+def _at_one_time(
+    values: np.ndarray[Any, Any], firsts: np.ndarray[Any, Any], rule: str
+) -> np.ndarray[Any, Any]:
+    """One value for the records of each time, which begin at `firsts`."""
+    ends = np.append(firsts[1:], len(values))
+    if rule == "mean":
+        means = np.add.reduceat(values.astype(np.float64), firsts) / (ends - firsts)
+        return np.asarray(np.rint(means).astype(np.int64))
+    return np.asarray(values[ends - 1] if rule == "last" else values[firsts])
 
 
 def _line(samples: Any, place: int) -> int:

@@ -126,6 +126,10 @@ PROCEDURES: dict[str, tuple[str, dict[str, Any], tuple[str, ...], list[str]]] = 
         [
             "f1-ue-context-setup-request",
             "rrc-ltm-configuration",
+            "pdcch-order",
+            "ltm-random-access-preamble",
+            "f1-du-cu-ta-information-transfer",
+            "f1-cu-du-ta-information-transfer",
             "l1-measurement-report",
             "mac-cell-switch-command",
             "f1-cu-du-cell-switch-notification",

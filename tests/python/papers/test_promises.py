@@ -273,6 +273,8 @@ _REACHED = _ACCESS + _AIR
 """In ms: from the command at the host until the target has its first message."""
 _ORDERED = 3 + 10 + 2 + _AIR
 """The same of an order of MAC, without random access."""
+_ACCESSED = 3 + 10 + 10 + 5 + 1 + _AIR
+"""The same with random access: the wait for its occasion, and for a grant."""
 
 
 @dataclass(frozen=True)
@@ -334,6 +336,14 @@ PROCEDURES = (
         "no loss; no path switch",
         0,
         _ORDERED + _AIR,
+        one_unit=True,
+    ),
+    Procedure(
+        "LTM without early synchronisation",
+        'ltm = { event = { offset_db = 0.0 }, timing_advance = "none" }',
+        "the same, with random access",
+        0,
+        _ACCESSED + _AIR,
         one_unit=True,
     ),
 )

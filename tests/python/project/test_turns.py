@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import turns
+from conftest import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,13 +15,32 @@ if TYPE_CHECKING:
 def test_each_long_test_has_its_turn_and_no_day_has_many() -> None:
     table = turns.seconds()
     assert len(table) > 100
-    days = range(turns.today(), turns.today() + 2 * math.ceil(sum(table.values()) / turns.A_DAY))
+    days = range(turns.today(), turns.today() + 6 * math.ceil(sum(table.values()) / turns.A_DAY))
     ran = [table.keys() - turns.not_today(table, day) for day in days]
     assert set.union(*ran) == table.keys()
-    longest = max(table.values())
-    assert all(sum(table[test] for test in tests) <= turns.A_DAY + longest for tests in ran)
     for day, tests in zip(days, ran, strict=True):
+        assert len(tests) == 1 or round(sum(table[test] for test in tests), 1) <= turns.A_DAY
         assert {test.startswith(turns.OF_PAGE) for test in tests} == {turns.has_page(day)}
+
+
+def test_rusts_long_tests_have_their_turns_on_days_that_are_not_long_without_them() -> None:
+    table, python = turns.seconds("rust"), turns.seconds()
+    days = range(turns.today(), turns.today() + 16 * math.ceil(sum(table.values()) / turns.A_RUST_DAY))
+    ran = {day: table.keys() - turns.not_today_of_rust(table, day) for day in days}
+    assert set.union(*ran.values()) == table.keys()
+    for day, tests in ran.items():
+        assert round(sum(table[test] for test in tests), 1) <= turns.A_RUST_DAY
+        of_python = sum(python[test] for test in python.keys() - turns.not_today(python, day))
+        assert not tests or of_python <= turns.A_DAY
+
+
+def test_each_row_of_rust_names_a_test() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "crates").rglob("*.rs")]
+    for test in turns.seconds("rust"):
+        name = test.rpartition("::")[2]
+        assert any(f"fn {name}(" in source for source in sources), (
+            f"write {turns.TABLE.name} again (`turns.py rust`): {test}"
+        )
 
 
 def test_each_row_names_a_test() -> None:
@@ -42,4 +62,14 @@ def test_a_report_becomes_the_table(tmp_path: Path) -> None:
     assert turns.unknown(found, ["tests/python/project/test_site.py::test_one"]) == [
         'tests/python/a.py::test_long["x"]'
     ]
-    assert '"tests/python/a.py::test_long[\\"x\\"]" = 7.3\n' in turns.written(found)
+    assert '"tests/python/a.py::test_long[\\"x\\"]" = 7.3\n' in turns.written({"python": found})
+
+
+def test_the_output_of_rusts_tests_becomes_the_table() -> None:
+    found = turns.measured_of_rust(
+        "test a::short ... ok <0.100s>\n"
+        "test a::long ... ok <1.234s>\n"
+        "test a::long ... ok <2.000s>\n"
+        "test a::other has been running for over 60 seconds\n"
+    )
+    assert found == {"a::long": 3.2}

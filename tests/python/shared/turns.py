@@ -1,19 +1,25 @@
 """Long tests take turns: part of them run each day, and all with `ROAMLAB_DEEP`.
 
-`tests/python/long.toml` names the tests that take longer than `LONG`, with the seconds that each took. They form a
-circle, in an order by chance. A day takes the next part of the circle and runs the tests whose middle is in it. A test
-that is new or not in the table runs each day.
+`tests/python/long.toml` names the tests that take longer than `LONG`, with the seconds that each took. They are
+divided by chance into parts of about equal length. A day runs the tests of the next part. A test that is new or not in
+the table runs each day.
+
+Rust's long tests have parts of their own: `turns.py rust` prints the arguments with which cargo's test programs leave
+out those of other days.
 
 The playground's page takes several minutes to compile: `make test` builds it every fourth day, and that day runs the
 long tests that need it in the place of others. `turns.py page` fails on a day without it.
 
-`turns.py FILE` writes the table from the report of a whole run, with the page built:
-`ROAMLAB_ALL_TESTS=1 pytest -n 2 -o junit_family=xunit1 --junit-xml=FILE`.
+`turns.py FILE` writes the table of Python's tests from the report of a whole run, with the page built:
+`ROAMLAB_ALL_TESTS=1 pytest -n 2 -o junit_family=xunit1 --junit-xml=FILE`. `turns.py rust FILE` writes that of Rust's
+tests from what `ROAMLAB_ALL_TESTS=1 RUSTC_BOOTSTRAP=1 make test-rust TIMES='-Z unstable-options --report-time'` prints.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 import sys
 import tomllib
 import xml.etree.ElementTree as ET
@@ -25,10 +31,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-A_DAY = 180.0
-"""Seconds that the long tests of a day take together, on average."""
-A_PAGE_DAY = 60.0
+A_DAY = 120.0
+"""Seconds that the long tests of Python of a day take together; more, if one test alone takes more."""
+A_PAGE_DAY = 50.0
 """The same of a day with the page."""
+A_RUST_DAY = 60.0
+"""The same of Rust's tests."""
 PAGE_EVERY = 4
 """Days from one page to the next."""
 OF_PAGE = (
@@ -42,7 +50,9 @@ OF_PAGE = (
 )
 """Names with which tests that need the page begin."""
 LONG = 0.7
-"""Seconds of a test that does not run each day."""
+"""Seconds of a test of Python that does not run each day."""
+LONG_OF_RUST = 1.0
+"""The same of Rust."""
 TOGETHER = {"tests/python/project/test_site.py"}
 """Modules whose tests share what takes most of their time."""
 STALE: list[str] = []
@@ -56,19 +66,19 @@ def unit(test: str) -> str:
     return module if module in TOGETHER else test
 
 
-def seconds() -> dict[str, float]:
-    """Seconds of the long tests, by their names."""
-    return tomllib.loads(TABLE.read_text(encoding="utf-8"))["seconds"]
+def seconds(language: str = "python") -> dict[str, float]:
+    """Seconds of the long tests of Python or of Rust, by their names."""
+    return tomllib.loads(TABLE.read_text(encoding="utf-8"))[language]
+
+
+def all_run() -> bool:
+    """True if the long tests of all days are asked for."""
+    return "ROAMLAB_DEEP" in os.environ or "ROAMLAB_ALL_TESTS" in os.environ
 
 
 def not_today(table: dict[str, float], day: int) -> set[str]:
-    """The long tests whose turn is another day."""
-    of_page = {test: taken for test, taken in table.items() if test.startswith(OF_PAGE)}
-    others = {test: taken for test, taken in table.items() if test not in of_page}
-    pages = day // PAGE_EVERY
-    if has_page(day):
-        return others.keys() | _left_out(of_page, pages, A_PAGE_DAY)
-    return of_page.keys() | _left_out(others, day - pages - 1, A_DAY)
+    """The long tests of Python whose turn is another day."""
+    return table.keys() - _of_python(table, day)
 
 
 def has_page(day: int) -> bool:
@@ -76,16 +86,41 @@ def has_page(day: int) -> bool:
     return day % PAGE_EVERY == 0
 
 
-def _left_out(table: dict[str, float], part: int, length: float) -> set[str]:
-    """The tests that are not in this part of the circle, which has this length in seconds."""
-    circle = sorted(table, key=lambda test: hashlib.sha256(test.encode()).digest())
-    total = sum(table.values())
-    begin, at, left_out = part * length % total if total else 0.0, 0.0, set()
-    for test in circle:
-        if (at + table[test] / 2 - begin) % total >= length:
-            left_out.add(test)
-        at += table[test]
-    return left_out
+def not_today_of_rust(table: dict[str, float], day: int) -> set[str]:
+    """The long tests of Rust whose turn is another day. None runs on a day that is long without them."""
+    python = seconds()
+    if has_page(day) or sum(python[test] for test in _of_python(python, day)) > A_DAY:
+        return set(table)
+    return table.keys() - _part(table, day, A_RUST_DAY)
+
+
+def skipped_by_cargo() -> list[str]:
+    """The arguments with which Rust's test programs leave out the long tests whose turn is another day."""
+    if all_run():
+        return []
+    others = sorted(not_today_of_rust(seconds("rust"), today()))
+    return ["--exact", *(word for test in others for word in ("--skip", test))]
+
+
+def _of_python(table: dict[str, float], day: int) -> set[str]:
+    of_page = {test: taken for test, taken in table.items() if test.startswith(OF_PAGE)}
+    pages = day // PAGE_EVERY
+    if has_page(day):
+        return _part(of_page, pages, A_PAGE_DAY)
+    others = {test: taken for test, taken in table.items() if test not in of_page}
+    return _part(others, day - pages - 1, A_DAY)
+
+
+def _part(table: dict[str, float], number: int, length: float) -> set[str]:
+    """The tests of a part of this length: those that are longer alone, the others in an order by chance."""
+    parts: list[list[str]] = [[]]
+    for test in sorted(table, key=lambda test: hashlib.sha256(test.encode()).digest()):
+        fitting = [part for part in parts if sum(table[other] for other in part) + table[test] <= length]
+        if fitting:
+            fitting[0].append(test)
+        else:
+            parts.append([test])
+    return set(parts[number % len(parts)])
 
 
 def today() -> int:
@@ -102,10 +137,21 @@ def measured(report: str) -> dict[str, float]:
     return {test: round(taken, 1) for test, taken in sorted(found.items()) if taken >= LONG}
 
 
-def written(table: dict[str, float]) -> str:
-    """The table as a file."""
-    head = "# Tests that do not run each day, and how long each takes; `turns.py` writes this file.\n\n[seconds]\n"
-    return head + "".join(f"{_quoted(test)} = {taken}\n" for test, taken in table.items())
+def measured_of_rust(output: str) -> dict[str, float]:
+    """Seconds of the long tests in the output of Rust's test programs. Equal names of two programs are added up."""
+    found: defaultdict[str, float] = defaultdict(float)
+    for test, taken in re.findall(r"^test (\S+) .*?ok <(\d+\.\d+)s>$", output, re.MULTILINE):
+        found[test] += float(taken)
+    return {test: round(taken, 1) for test, taken in sorted(found.items()) if taken >= LONG_OF_RUST}
+
+
+def written(tables: dict[str, dict[str, float]]) -> str:
+    """The tables as a file."""
+    head = "# Seconds of the tests that do not run each day; `turns.py` writes this file.\n"
+    return head + "".join(
+        f"\n[{language}]\n" + "".join(f"{_quoted(test)} = {taken}\n" for test, taken in table.items())
+        for language, table in tables.items()
+    )
 
 
 def _quoted(text: str) -> str:
@@ -117,7 +163,25 @@ def unknown(table: Iterable[str], tests: Iterable[str]) -> list[str]:
     return sorted(set(table) - {unit(test) for test in tests})
 
 
+def main(arguments: list[str]) -> int:
+    """The command of this file."""
+    match arguments:
+        case ["page"]:
+            return int(not has_page(today()))
+        case ["rust"]:
+            sys.stdout.write(" ".join(skipped_by_cargo()))
+            return 0
+        case ["rust", file]:
+            changed = {"rust": measured_of_rust(Path(file).read_text(encoding="utf-8"))}
+        case [file]:
+            changed = {"python": measured(file)}
+        case _:
+            sys.stderr.write("expected: turns.py page | rust | rust FILE | FILE\n")
+            return 2
+    tables = {language: seconds(language) for language in ("python", "rust")}
+    TABLE.write_text(written(tables | changed), encoding="utf-8")
+    return 0
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "page":
-        sys.exit(not has_page(today()))
-    TABLE.write_text(written(measured(sys.argv[1])), encoding="utf-8")
+    sys.exit(main(sys.argv[1:]))

@@ -298,18 +298,8 @@ impl BearerParams {
                 format!("{} is no size of a PDCP sequence number: write 12 or 18", self.sn_bits),
             ));
         }
-        if self.t_poll_retransmit == Some(Duration::ZERO) {
-            return Err((
-                "t_poll_retransmit",
-                "this time cannot be zero: write for example \"100 ms\"".into(),
-            ));
-        }
-        if self.max_retx_threshold == Some(0) {
-            return Err((
-                "max_retx_threshold",
-                "a PDU is sent again at least once: write for example 32".into(),
-            ));
-        }
+        check_t_poll_retransmit(self.t_poll_retransmit, true)?;
+        check_max_retx_threshold(self.max_retx_threshold, true)?;
         for (field, is_zero) in
             [("queue_packets", self.queue_packets.0 == 0), ("queue_bytes", self.queue_bytes.0 == 0)]
         {
@@ -332,10 +322,33 @@ impl BearerParams {
         one_of("t_reassembly", self.t_reassembly, t_reassembly().map(Duration::from_millis), false)?;
         let prohibit = t_status_prohibit().map(Duration::from_millis);
         one_of("t_status_prohibit", self.t_status_prohibit, prohibit, false)?;
-        let poll = t_poll_retransmit().map(Duration::from_millis);
-        one_of("t_poll_retransmit", self.t_poll_retransmit, poll, false)?;
-        one_of("max_retx_threshold", self.max_retx_threshold, MAX_RETX_THRESHOLDS.into_iter(), false)
+        check_t_poll_retransmit(self.t_poll_retransmit, false)?;
+        check_max_retx_threshold(self.max_retx_threshold, false)
     }
+}
+
+/// Refuses a t-PollRetransmit that cannot run, or that RRC cannot signal unless `nonstandard` permits it.
+pub(crate) fn check_t_poll_retransmit(
+    value: Option<Duration>,
+    nonstandard: bool,
+) -> Result<(), (&'static str, String)> {
+    if value == Some(Duration::ZERO) {
+        return Err(("t_poll_retransmit", "this time cannot be zero: write for example \"100 ms\"".into()));
+    }
+    let values = t_poll_retransmit().map(Duration::from_millis);
+    one_of("t_poll_retransmit", value.filter(|_| !nonstandard), values, false)
+}
+
+/// The same of a maxRetxThreshold.
+pub(crate) fn check_max_retx_threshold(
+    value: Option<u32>,
+    nonstandard: bool,
+) -> Result<(), (&'static str, String)> {
+    if value == Some(0) {
+        return Err(("max_retx_threshold", "a PDU is sent again at least once: write for example 32".into()));
+    }
+    let value = value.filter(|_| !nonstandard);
+    one_of("max_retx_threshold", value, MAX_RETX_THRESHOLDS.into_iter(), false)
 }
 
 /// Refuses a value that is not in a list of the standard.

@@ -57,6 +57,8 @@ struct Handover {
     id: Identification,
     source: Addr,
     target: Addr,
+    /// The cell of the target.
+    cell: Addr,
     commanded: bool,
 }
 
@@ -106,8 +108,8 @@ impl Amf {
                 self.requested(host, Request { from, id, base_station, asks: Asks::Switch }, now, out);
             }
             (Kind::UpdateResponse { step }, _) => self.updated(host, (id, step), now, out),
-            (Kind::HandoverRequired { target }, None) => {
-                let handover = Handover { id, source: from, target, commanded: false };
+            (Kind::HandoverRequired { target, cell }, None) => {
+                let handover = Handover { id, source: from, target, cell, commanded: false };
                 self.required(host, handover, out);
             }
             (Kind::NgHandoverRequestAcknowledge, Some(Handover { source, target, .. })) if from == target => {
@@ -164,9 +166,9 @@ impl Amf {
         let Some(handover) = self.handovers.get_mut(&host).filter(|handover| handover.id == id) else {
             return;
         };
-        let Handover { source, target, .. } = *handover;
+        let Handover { source, target, cell, .. } = *handover;
         let (to, kind) = match step {
-            Step::Prepare => (target, Kind::NgHandoverRequest { source }),
+            Step::Prepare => (target, Kind::NgHandoverRequest { source, cell }),
             _ => {
                 handover.commanded = true;
                 (source, Kind::HandoverCommand { target })

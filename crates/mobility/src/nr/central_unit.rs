@@ -3,7 +3,8 @@
 //!
 //! A base station in two nodes (TS 38.401): a central unit with RRC and PDCP, and distributed units with RLC and MAC, F1
 //! between them (TS 38.473). Each cell is one distributed unit. The central unit is the base station for all others:
-//! no message of Xn or NG, no path switch and no end marker belongs to a switch between its distributed units.
+//! no message of Xn or NG, no path switch and no end marker belongs to a switch between its distributed units. Between
+//! central units a handover goes over Xn, or over N2 through the AMF.
 //!
 //! Handover between distributed units (TS 38.401 §8.2.1.1); `==` are packets.
 //!
@@ -31,6 +32,9 @@
 //!        |              |                 |  setup       |
 //!        |<-ltm-config--|<-UE context modification-------|
 //!        |-complete---->|-----------------|------------->|
+//!        |<-PDCCH order-|                 |              |   of each candidate
+//!        |-preamble---------------------->|-DU-CU TA---->|
+//!        |              |<-CU-DU TA information transfer-|
 //!        |-L1 report--->|                 |              |
 //!        |<-cell switch-|-cell switch notification------>|   HandoverCommanded
 //!        |  command     |                 |<-------------|
@@ -42,7 +46,8 @@
 //! ```
 //!
 //! Without a valid timing advance random access comes before the complete message, and stops T304. The cell that the host has
-//! left stays a candidate.
+//! left stays a candidate. Packets that overtake the notification wait at the target. Requests that change a context have an
+//! order: one that comes late does not undo a newer one.
 //!
 //! | lost | recovered by |
 //! | --- | --- |
@@ -51,14 +56,15 @@
 //! | cell switch notification of the source | the complete message at the target |
 //! | cell switch notification to the target | the same |
 //! | delivery status | the complete message: all that is not confirmed is repeated then |
+//! | PDCCH order, preamble, the timing advance | another order; without it the switch has random access |
 //! | messages of the preparation | the next measurement report, after TXnRELOCprep |
 //! | complete message, grant | T304: a candidate, or re-establishment |
 //!
 //! ASSUMPTION: a distributed unit reports delivery by messages that are repeated if they are lost, in operation one for each
 //! interval in which it has something to report. A packet for which it has no room is reported like one that it gives up.
 //!
-//! DEVIATION: all base stations are split, or none. With them there is no conditional handover, no DAPS, no handover over N2,
-//! and bearers are in acknowledged mode. RLC is always re-established, as each cell has its own.
+//! DEVIATION: all base stations are split, or none. With them there is no conditional handover and no DAPS, and bearers are in
+//! acknowledged mode. RLC is always re-established, as each cell has its own.
 
 use super::message::Purpose;
 use super::{Action, GNodeB, Input, Kind, Message, Params, Phase};
@@ -79,7 +85,7 @@ crate::transitions! {
     "any" | "f1-ul-rrc-message-transfer" | "a request of the host" | "f1-ue-context-setup-request, nas-service-request, start buffering, route to buffer, f1-dl-rrc-message-transfer" | "reached";
     "reached, switching, preparing" | "f1-ue-context-setup-response" | "of the distributed unit that has the host: it gets what was sent there before, too" | "serve through, recover bearer" | "same";
     "reached" | "f1-ul-rrc-message-transfer" | "the host is at a distributed unit that was released" | "f1-dl-rrc-message-transfer" | "same";
-    "reached" | "f1-ul-rrc-message-transfer" | "a report of a cell of another central unit" | "xn-handover-request" | "same";
+    "reached" | "f1-ul-rrc-message-transfer" | "a report of a cell of another central unit" | "xn-handover-request, ng-handover-required" | "same";
     "reached" | "f1-ul-rrc-message-transfer" | "a report of a cell of another distributed unit" | "f1-ue-context-setup-request" | "preparing";
     "reached" | "f1-ul-rrc-message-transfer" | "the same, with LTM: a new candidate; one that is prepared" | "f1-ue-context-setup-request, f1-ue-context-modification-request" | "same";
     "reached" | "f1-ue-context-setup-response" | "of a candidate" | "f1-ue-context-modification-request" | "same";
@@ -88,6 +94,7 @@ crate::transitions! {
     "switching" | "f1-ue-context-modification-response" | "the source sends no more" | "serve through" | "same";
     "reached" | "f1-du-cu-cell-switch-notification" | "newer, to a candidate" | "serve through, f1-cu-du-cell-switch-notification" | "switching";
     "reached" | "f1-du-cu-cell-switch-notification" | "the same, in a handover to another base station, which is off" | "serve through, f1-cu-du-cell-switch-notification, xn-handover-cancel, resume bearer, gtpu-end-marker, release, route, route to reorder queue" | "switching";
+    "reached, preparing, switching" | "f1-du-cu-ta-information-transfer" | "of a candidate" | "f1-cu-du-ta-information-transfer" | "same";
     "reached" | "f1-ul-rrc-message-transfer" | "the host has gone, and is back at its distributed unit" | "skip received, release, route, f1-ue-context-setup-request" | "same";
     "reached" | "f1-ul-rrc-message-transfer" | "the same, at the candidate" | "serve through, xn-handover-cancel, resume bearer, gtpu-end-marker, start buffering, release, route, route to reorder queue, skip received, recover bearer" | "same";
     "reached, switching" | "f1u-delivery-status" | "" | "skip received" | "same";
@@ -97,12 +104,13 @@ crate::transitions! {
     "switching" | "time" | "the host has not come: it stays" | "f1-ue-context-setup-request, f1-ue-context-release-command" | "reached";
     "reached" | "f1-ue-context-release-request" | "the host has gone; RLC has given a packet up" | "start buffering, f1-dl-rrc-message-transfer" | "same";
     "reached, preparing" | "f1-ue-context-release-request" | "the host has gone, and had no connection" | "f1-ue-context-release-command" | "none";
-    "any" | "xn-handover-request" | "newer, the host is not here: a context of its cell first" | "f1-ue-context-setup-request" | "admitting";
+    "any" | "xn-handover-request, ng-handover-request" | "newer, the host is not here: a context of its cell first" | "f1-ue-context-setup-request" | "admitting";
     "admitting" | "f1-ue-context-setup-response" | "of its cell" | "start buffering, serve through" | "reached";
     "admitting" | "time" | "TXnRELOCprep" | "f1-ue-context-release-command" | "none";
+    "admitting" | "time" | "the same; the base station has a context of the last handover" | "f1-ue-context-release-command" | "reached";
     "any" | "ng-initial-context-setup" | "of a present host" | "route, adopt bearer, f1-dl-rrc-message-transfer" | "same";
     "reached, preparing, switching" | "time, ng-ue-context-release-command" | "the base station has no context any more" | "f1-ue-context-release-command" | "none";
-    "reached" | "xn-handover-request-acknowledge" | "commands the host" | "f1-ue-context-modification-request" | "same";
+    "reached" | "xn-handover-request-acknowledge, ng-handover-command" | "commands the host" | "f1-ue-context-modification-request" | "same";
     "reached" | "f1-ue-context-modification-response, time" | "the host is commanded to another central unit" | "freeze bearer, report bearer, start buffering, release into tunnel, route to buffer, route to reorder queue" | "same";
     "reached, preparing, switching" | "xn-ue-context-release, xn-handover-cancel, gtpu-end-marker" | "the host is elsewhere" | "f1-ue-context-release-command" | "none";
 }
@@ -117,6 +125,8 @@ pub struct CentralUnit {
     hosts: BTreeMap<Addr, Link>,
     /// The host that asks for what is being done, and its distributed unit: the answer goes through that.
     asking: Option<(Addr, Addr)>,
+    /// The newest request to a distributed unit about its context: one that comes late does not undo what follows it.
+    newest_request: Identification,
 }
 
 /// The way to a host.
@@ -185,14 +195,21 @@ impl Link {
 
 impl CentralUnit {
     /// A central unit without hosts.
-    pub fn new(address: Addr, amf: Addr, units: &Units, params: &Arc<Params>) -> CentralUnit {
+    /// `relay`: the node through which packets are forwarded.
+    pub fn new(
+        address: Addr,
+        (amf, relay): (Addr, Option<Addr>),
+        units: &Units,
+        params: &Arc<Params>,
+    ) -> CentralUnit {
         CentralUnit {
             address,
-            gnodeb: GNodeB::new(address, (amf, None), params),
+            gnodeb: GNodeB::new(address, (amf, relay), params),
             units: units.clone(),
             params: Arc::clone(params),
             hosts: BTreeMap::new(),
             asking: None,
+            newest_request: Identification::default(),
         }
     }
 
@@ -229,6 +246,13 @@ impl CentralUnit {
                 } => {
                     let cell = self.hosts.get(&host).and_then(|link| link.cell).unwrap_or(to);
                     self.send(to, (host, id), Kind::HandoverRequest { plan, cell }, out);
+                }
+                Action::Send {
+                    to,
+                    message: Message { host: Some(host), id, kind: Kind::HandoverRequired { target, .. } },
+                } => {
+                    let cell = self.hosts.get(&host).and_then(|link| link.cell).unwrap_or(target);
+                    self.send(to, (host, id), Kind::HandoverRequired { target, cell }, out);
                 }
                 other => out.push(other),
             }
@@ -353,9 +377,13 @@ impl CentralUnit {
         self.send(unit, (host, id), Kind::UnitSetupRequest { purpose: Purpose::Serve }, out);
     }
 
-    /// A message between base stations about a host that is expected.
+    /// A request to expect a host, of another base station or of the AMF.
     fn requested(&mut self, from: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
-        let (Some(host), Kind::HandoverRequest { cell, .. }) = (message.host, &message.kind) else { return };
+        let (Some(host), Kind::HandoverRequest { cell, .. } | Kind::NgHandoverRequest { cell, .. }) =
+            (message.host, &message.kind)
+        else {
+            return;
+        };
         let (cell, id) = (*cell, message.id);
         if !self.is_unit(cell) || self.gnodeb.is_present(host) || id <= self.gnodeb.newest(host) {
             return self.pass(Input::Message { from, message }, now, out);
@@ -381,14 +409,18 @@ impl CentralUnit {
                 self.asking = None;
             }
             Kind::UnitSetupResponse => self.context_is_set_up(host, from, now, out),
-            Kind::HandoverRequestAcknowledge => self.target_is_ready(host, from, message, now, out),
+            Kind::HandoverRequestAcknowledge => self.target_is_ready(host, (from, from), message, now, out),
+            Kind::HandoverCommand { target } => self.target_is_ready(host, (from, target), message, now, out),
             Kind::UnitModificationResponse { stopped: true } => self.source_stops(host, from, now, out),
             Kind::UnitModificationResponse { stopped: false } => {}
             Kind::UnitCellSwitch { target } => self.unit_switches(about, (from, target), now, out),
             Kind::DeliveryStatus { done, last } => self.delivered(host, from, (done, last), out),
+            Kind::UnitTimingAdvance => self.pass_timing(about, from, out),
             Kind::UnitReleaseRequest { gone } => self.link_failed(host, from, gone, now, out),
             Kind::UnitReleaseComplete => {}
-            Kind::HandoverRequest { .. } => self.requested(from, message, now, out),
+            Kind::HandoverRequest { .. } | Kind::NgHandoverRequest { .. } => {
+                self.requested(from, message, now, out)
+            }
             _ => self.pass(Input::Message { from, message }, now, out),
         }
     }
@@ -400,6 +432,21 @@ impl CentralUnit {
             let trigger =
                 if gone { L2Trigger::HostGone { host } } else { L2Trigger::RetransmissionLimit { host } };
             self.pass(Input::Trigger(trigger), now, out);
+        }
+    }
+
+    /// Requests that change a context of a distributed unit have an order.
+    fn number_requests(&mut self, now: Time, actions: &mut [Action]) {
+        for action in actions {
+            if let Action::Send { message, .. } = action
+                && matches!(
+                    message.kind,
+                    Kind::UnitSetupRequest { .. } | Kind::UnitReleaseCommand | Kind::CentralCellSwitch { .. }
+                )
+            {
+                self.newest_request = self.newest_request.newer(now);
+                message.id = self.newest_request;
+            }
         }
     }
 
@@ -429,6 +476,7 @@ impl Agent for CentralUnit {
     type Phase = Phase;
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        let before = out.len();
         match input {
             Input::Message { from, message } => self.on_message(from, message, now, out),
             Input::Deadline => {
@@ -437,6 +485,7 @@ impl Agent for CentralUnit {
             }
             other => self.pass(other, now, out),
         }
+        self.number_requests(now, &mut out[before..]);
     }
 
     fn wire(&self, message: &Message) -> Option<Wire> {

@@ -9,6 +9,9 @@ use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use synchronisation::Advance;
+
+mod synchronisation;
 
 crate::transitions! {
     DistributedUnit, "state of a host": None "none", Reserved "reserved", Expecting "expecting", Active "active", Stopped "stopped";
@@ -22,11 +25,14 @@ crate::transitions! {
     "any" | "f1-ue-context-setup-request" | "the host is here, or should be" | "f1-ue-context-setup-response, end bearer, resume bearer, route, f1-ue-context-release-request" | "active";
     "any" | "f1-ue-context-setup-request" | "it is to come" | "f1-ue-context-setup-response, end bearer, start buffering" | "expecting";
     "any" | "f1-ue-context-setup-request" | "it may come" | "f1-ue-context-setup-response, end bearer, start buffering" | "reserved";
-    "reserved" | "f1-cu-du-cell-switch-notification" | "it is to come: what has waited until now is stale" | "end bearer, start buffering" | "expecting";
+    "reserved" | "f1-cu-du-cell-switch-notification" | "it is to come: packets that have overtaken this wait" | "" | "expecting";
     "any" | "f1-dl-rrc-message-transfer" | "for the host" | "rrc-setup, rrc-reestablishment, rrc-no-context" | "same";
     "active" | "f1-ue-context-modification-request" | "candidates" | "rrc-ltm-configuration, f1-ue-context-modification-response" | "same";
     "active" | "f1-ue-context-modification-request" | "a command: sends no more" | "rrc-reconfiguration, f1-ue-context-modification-response, freeze bearer, start buffering, report delivery" | "stopped";
     "active" | "l1-measurement-report" | "of a candidate: orders the host there" | "mac-cell-switch-command, f1-du-cu-cell-switch-notification, start buffering, report delivery" | "stopped";
+    "active" | "time" | "a candidate without timing advance" | "pdcch-order" | "same";
+    "reserved, expecting, active, stopped" | "ltm-random-access-preamble" | "of a host that may be in another cell" | "f1-du-cu-ta-information-transfer" | "same";
+    "active" | "f1-cu-du-ta-information-transfer" | "of a candidate" | "" | "same";
     "reserved, stopped" | "time" | "the host is still here: orders it again" | "mac-cell-switch-command" | "same";
     "active" | "packet" | "its delivery is to be reported" | "" | "same";
     "active" | "time" | "a report is due" | "report delivery" | "same";
@@ -41,6 +47,7 @@ const ORDERS: u32 = 8;
 /// NR at a distributed unit.
 #[derive(Clone, Debug)]
 pub struct DistributedUnit {
+    address: Addr,
     central: Addr,
     /// Distributed units of the same central unit.
     siblings: BTreeSet<Addr>,
@@ -56,8 +63,12 @@ struct Context {
     state: StateName,
     /// Of the newest message about it.
     id: Identification,
+    /// Of the newest request that has changed the state.
+    request: Identification,
     /// Its cells for switches.
     candidates: Vec<Addr>,
+    /// Their timing advances.
+    advances: BTreeMap<Addr, Advance>,
     /// When it is next reported what has happened to packets.
     status_at: Option<Time>,
     /// The host is ordered to another cell.
@@ -70,6 +81,8 @@ struct Context {
 #[derive(Copy, Clone, Debug)]
 struct Order {
     target: Addr,
+    /// The timing advance of the cell is known.
+    timing: bool,
     id: Identification,
     /// When it is given again, and how often at most.
     again_at: Time,
@@ -77,20 +90,34 @@ struct Order {
 }
 
 impl DistributedUnit {
-    /// The unit of the cell at `address`, without hosts.
-    pub fn new(address: Addr, units: &Units, params: &Arc<Params>) -> DistributedUnit {
-        let central = units.get(&address).copied().unwrap_or(address);
+    /// The unit of the cell at this address, without hosts.
+    pub fn new(at: Addr, units: &Units, params: &Arc<Params>) -> DistributedUnit {
+        let central = units.get(&at).copied().unwrap_or(at);
         let siblings = units.iter().filter(|(_, other)| **other == central).map(|(unit, _)| *unit).collect();
         let (present, hosts) = (BTreeSet::new(), BTreeMap::new());
-        DistributedUnit { central, siblings, params: Arc::clone(params), present, hosts }
+        DistributedUnit { address: at, central, siblings, params: Arc::clone(params), present, hosts }
     }
 
     fn tell(&self, host: Addr, id: Identification, kind: Kind, out: &mut Vec<Action>) {
         out.push(Message::about(host, id, kind).to(self.central));
     }
 
-    fn set_up(&mut self, (host, id): (Addr, Identification), purpose: Purpose, out: &mut Vec<Action>) {
+    /// A newer request about the host has come before this one.
+    fn is_overtaken(&self, host: Addr, request: Identification) -> bool {
+        self.hosts.get(&host).is_some_and(|known| request < known.request)
+    }
+
+    fn set_up(
+        &mut self,
+        (host, id): (Addr, Identification),
+        purpose: Purpose,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
         self.tell(host, id, Kind::UnitSetupResponse, out);
+        if self.is_overtaken(host, id) {
+            return;
+        }
         let known = self.hosts.remove(&host);
         if known.is_some() {
             out.push(Action::EndBearer { host });
@@ -114,8 +141,11 @@ impl DistributedUnit {
             self.tell(host, id, Kind::UnitReleaseRequest { gone: true }, out);
         }
         let candidates = known.map_or(Vec::new(), |known| known.candidates);
-        self.hosts
-            .insert(host, Context { state, id, candidates, status_at: None, order: None, leaves: false });
+        let (advances, status_at, order) = (BTreeMap::new(), None, None);
+        let (request, leaves) = (id, false);
+        let context = Context { state, id, request, candidates, advances, status_at, order, leaves };
+        self.hosts.insert(host, context);
+        self.synchronise_early(host, now);
     }
 
     /// A message of a host for the central unit.
@@ -127,22 +157,25 @@ impl DistributedUnit {
             return;
         }
         (known.state, known.order, known.id) = (StateName::Active, None, id);
+        known.request = known.request.max(id);
         // It reports what happens to the packets that have waited here.
         known.status_at = Some(now + self.params.delivery_status_interval);
         out.push(Message::about(host, id, Kind::UplinkGrant).to(host));
         let release = Action::Release { host, via: Via::Air, mark: None };
         let to_air = Action::SetRoute { host, from: None, via: Via::Air, watch: true };
         out.extend([Action::ResumeBearer { host }, release, to_air]);
+        self.synchronise_early(host, now);
     }
 
     /// The host is about to leave: what is sent to it later is not sent here.
     fn stop(known: &mut Context, host: Addr, out: &mut Vec<Action>) {
         (known.state, known.status_at) = (StateName::Stopped, None);
+        known.advances.clear();
         out.extend([Action::StartBuffering { host }, Action::ReportDelivery { host, settled: true }]);
     }
 
     /// An RRC message changes the context too.
-    fn modify(&mut self, (host, id): (Addr, Identification), rrc: Kind, out: &mut Vec<Action>) {
+    fn modify(&mut self, (host, id): (Addr, Identification), rrc: Kind, now: Time, out: &mut Vec<Action>) {
         let Some(known) = self.hosts.get_mut(&host).filter(|known| known.state == StateName::Active) else {
             return;
         };
@@ -165,20 +198,20 @@ impl DistributedUnit {
             }
             Self::stop(known, host, out);
         }
+        self.synchronise_early(host, now);
     }
 
     /// A candidate is better.
     fn order(&mut self, host: Addr, target: Addr, now: Time, out: &mut Vec<Action>) {
-        let Some(ltm) = &self.params.ltm else { return };
+        let (Some(ltm), timing) = (&self.params.ltm, self.has_timing(host, target)) else { return };
         let Some(known) = self.hosts.get_mut(&host) else { return };
         if known.state != StateName::Active || !known.candidates.contains(&target) {
             return;
         }
         let id = known.id.newer(now);
         let (again_at, left) = (now + ltm.command_again, ORDERS - 1);
-        (known.id, known.order) = (id, Some(Order { target, id, again_at, left }));
+        (known.id, known.order) = (id, Some(Order { target, timing, id, again_at, left }));
         out.push(Action::Note { host, phase: Phase::HandoverCommanded });
-        let timing = ltm.valid_timing_advance;
         out.push(Message::about(host, id, Kind::CellSwitchCommand { target, timing }).to(host));
         out.push(Message::about(host, id, Kind::UnitCellSwitch { target }).to(self.central));
         Self::stop(known, host, out);
@@ -188,6 +221,7 @@ impl DistributedUnit {
         let Message { host: Some(host), id, kind } = message else { return };
         if from == host {
             match kind {
+                Kind::Preamble => self.preamble((host, id), out),
                 _ if !self.present.contains(&host) => {}
                 Kind::LayerOneReport { target } => self.order(host, target, now, out),
                 kind => self.pass_up((host, id), kind, now, out),
@@ -195,8 +229,8 @@ impl DistributedUnit {
             return;
         }
         match kind {
-            Kind::UnitSetupRequest { purpose } => self.set_up((host, id), purpose, out),
-            Kind::UnitModificationRequest { rrc } => self.modify((host, id), *rrc, out),
+            Kind::UnitSetupRequest { purpose } => self.set_up((host, id), purpose, now, out),
+            Kind::UnitModificationRequest { rrc } => self.modify((host, id), *rrc, now, out),
             Kind::DownlinkRrcTransfer { rrc } => {
                 out.push(Message::about(host, id, *rrc).to(host));
             }
@@ -204,12 +238,13 @@ impl DistributedUnit {
                 let known = self.hosts.get_mut(&host);
                 if let Some(known) = known.filter(|known| known.state == StateName::Reserved) {
                     (known.state, known.candidates, known.order) = (StateName::Expecting, candidates, None);
-                    out.extend([Action::EndBearer { host }, Action::StartBuffering { host }]);
+                    known.request = known.request.max(id);
                 }
             }
+            Kind::CentralTimingAdvance { candidate } => self.adopt_timing(host, candidate, now),
             Kind::UnitReleaseCommand => {
                 self.tell(host, id, Kind::UnitReleaseComplete, out);
-                if self.hosts.remove(&host).is_some() {
+                if !self.is_overtaken(host, id) && self.hosts.remove(&host).is_some() {
                     out.extend([Action::EndBearer { host }, Action::ClearRoute { host, from: None }]);
                 }
             }
@@ -260,17 +295,19 @@ impl DistributedUnit {
     }
 
     fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
-        let again = self.params.ltm.as_ref().map(|ltm| (ltm.command_again, ltm.valid_timing_advance));
+        self.order_preambles(now, out);
+        let again = self.params.ltm.as_ref().map(|ltm| ltm.command_again);
         for (&host, known) in &mut self.hosts {
             if known.status_at.take_if(|at| *at <= now).is_some() {
                 out.push(Action::ReportDelivery { host, settled: false });
             }
             if let Some(order) = known.order.take_if(|order| order.again_at <= now)
                 && order.left > 0
-                && let Some((after, timing)) = again
+                && let Some(after) = again
             {
                 known.order = Some(Order { again_at: now + after, left: order.left - 1, ..order });
-                let kind = Kind::CellSwitchCommand { target: order.target, timing };
+                let Order { target, timing, .. } = order;
+                let kind = Kind::CellSwitchCommand { target, timing };
                 out.push(Message::about(host, order.id, kind).to(host));
             }
         }
@@ -316,6 +353,7 @@ impl Agent for DistributedUnit {
         for known in self.hosts.values() {
             known.status_at.into_iter().for_each(&mut *each);
             known.order.into_iter().for_each(|order| each(order.again_at));
+            known.advances.values().filter_map(Advance::deadline).for_each(&mut *each);
         }
     }
 }

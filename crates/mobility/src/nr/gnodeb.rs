@@ -308,7 +308,7 @@ impl GNodeB {
             Kind::HandoverRequest { plan, .. } => {
                 self.handover_requested(about, (from, from), plan, now, out)
             }
-            Kind::NgHandoverRequest { source } => {
+            Kind::NgHandoverRequest { source, .. } => {
                 self.handover_requested(about, (source, from), Plan::Command, now, out);
             }
             Kind::ReestablishmentRequest { previous } if self.present.contains(&host) => {

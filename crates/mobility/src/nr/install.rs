@@ -53,7 +53,7 @@ impl Protocol for Params {
         installed.place(amf, Amf::new(smf, params));
         let relay = (self.forwarding == Forwarding::Indirect).then_some(upf);
         if !self.central_units.is_empty() {
-            params.place_units(amf, topology, &mut installed);
+            params.place_units((amf, relay), topology, &mut installed);
         }
         for cell in topology.cells.iter().filter(|_| self.central_units.is_empty()) {
             let at = topology.address(&cell.name);

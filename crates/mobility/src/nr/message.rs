@@ -57,6 +57,13 @@ crate::messages! {
         /// The candidate.
         target: Addr,
     } "l1-measurement-report" size layer_one_report = 8;
+    /// DU → UE (PDCCH order): access this candidate, so that its timing advance is measured (TS 38.300 §9.2.3.5).
+    PreambleOrder {
+        /// The candidate.
+        target: Addr,
+    } "pdcch-order" size preamble_order = 8;
+    /// UE → DU of a candidate: a preamble, without an answer to the UE.
+    Preamble "ltm-random-access-preamble" size preamble = 8;
     /// DU → UE (LTM Cell Switch Command MAC CE, TS 38.321 §6.1.3.75): go there.
     CellSwitchCommand {
         /// Where to go.
@@ -140,11 +147,15 @@ crate::messages! {
     HandoverRequired {
         /// The target.
         target: Addr,
+        /// The target cell, by its base station.
+        cell: Addr,
     } "ng-handover-required" size handover_required = 548;
     /// AMF → target: take this UE.
     NgHandoverRequest {
         /// The source.
         source: Addr,
+        /// The target cell, by its base station.
+        cell: Addr,
     } "ng-handover-request" size ng_handover_request = 608;
     /// Target → AMF: its resources are reserved.
     NgHandoverRequestAcknowledge "ng-handover-request-acknowledge" size ng_handover_request_acknowledge = 416;
@@ -264,6 +275,13 @@ crate::messages! {
         /// The UE's candidates, by their base stations.
         candidates: Vec<Addr>,
     } "f1-cu-du-cell-switch-notification" size central_cell_switch = 80;
+    /// DU of a candidate → CU: the timing advance of a UE there (TS 38.473, DU-CU TA INFORMATION TRANSFER).
+    UnitTimingAdvance "f1-du-cu-ta-information-transfer" size unit_timing_advance = 80;
+    /// CU → DU of the UE: the timing advance of a candidate (CU-DU TA INFORMATION TRANSFER).
+    CentralTimingAdvance {
+        /// The candidate.
+        candidate: Addr,
+    } "f1-cu-du-ta-information-transfer" size central_timing_advance = 80;
     /// DU → CU, with data (DOWNLINK DATA DELIVERY STATUS, TS 38.425 §5.4.2).
     DeliveryStatus {
         /// Numbers that RLC has confirmed, or that it will not send any more.
@@ -334,6 +352,8 @@ impl Kind {
             Kind::ServiceRequest { .. }
             | Kind::ReestablishmentRequest { .. }
             | Kind::LayerOneReport { .. }
+            | Kind::PreambleOrder { .. }
+            | Kind::Preamble
             | Kind::CellSwitchCommand { .. }
             | Kind::UplinkGrant => Interface::Unacknowledged,
             Kind::ConnectionSetup

@@ -79,12 +79,14 @@
 //! # Recovery of lost messages
 //!
 //! Between nodes of the network SCTP repeats a lost message after the retransmission time of the association, which
-//! doubles up to its limit, ten times. Over the air RLC repeats one each 45 ms, eight times, as long as the host is in the
-//! cell. In this table "lost" means that these repetitions are lost too, and what comes late is repaired by nothing else.
+//! doubles up to its limit, ten times. Over the air RLC repeats one after t-PollRetransmit, maxRetxThreshold times, as long as
+//! the host is in the cell. If the last repetition is lost too, the radio link has failed (TS 38.322 §5.3.2): the host
+//! re-establishes its connection, or its base station tells it that the link has failed. In this table "lost" means that these
+//! repetitions are lost too, and what comes late is repaired by nothing else.
 //!
 //! | lost | recovered by |
 //! | --- | --- |
-//! | measurement report | layer 2, each report interval |
+//! | measurement report | radio link failure, and re-establishment |
 //! | handover request, handover required, their answers | TXnRELOCprep, TNGRELOCprep: cancel; the next measurement report |
 //! | reconfiguration | TXnRELOCoverall: the source takes the host back; or radio link failure, and re-establishment |
 //! | conditional reconfiguration | the next measurement report, and each after it, is answered with it |
@@ -142,6 +144,7 @@ pub use gnodeb::GNodeB;
 pub use message::{Kind, Purpose, Step};
 pub use params::{
     CandidateForwarding, Containers, ForwardFrom, Forwarding, LayerOneEvent, Ltm, Params, Procedure, Sctp,
+    SignallingBearer, TimingAdvance,
 };
 pub use phase::Phase;
 pub use smf::Smf;

@@ -26,7 +26,7 @@ impl Out for Outbox<'_> {
         let Signal { host, id, kind } = message;
         let (to, kind) = match kind {
             Block::HandoverRequest { .. } if self.by_core => {
-                (self.amf, Kind::HandoverRequired { target: to })
+                (self.amf, Kind::HandoverRequired { target: to, cell: to })
             }
             Block::HandoverRequest { plan } => (to, Kind::HandoverRequest { plan, cell: to }),
             Block::HandoverCommand { target } => (to, Kind::Reconfiguration { target, dual: self.dual }),

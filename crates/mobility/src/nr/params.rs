@@ -8,9 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod ltm;
+mod signalling;
 mod units;
 
-pub use ltm::{LayerOneEvent, Ltm};
+pub use ltm::{LayerOneEvent, Ltm, TimingAdvance};
+pub use signalling::SignallingBearer;
 
 /// NR handover: parameters of all roles.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -64,6 +66,8 @@ pub struct Params {
     pub guard: Duration,
     /// The radio bearer of each host.
     pub bearer: Box<BearerParams>,
+    /// How RLC repeats lost messages over the air.
+    pub signalling: SignallingBearer,
     /// Time that the session management function takes to switch a path, in addition to the messages. Default 0 s.
     pub path_switch: DurationLaw,
     /// When a target has the path switched. Default "access".
@@ -222,6 +226,7 @@ impl Default for Params {
             end_markers: 1,
             guard: Duration::from_millis(100),
             bearer: Box::default(),
+            signalling: SignallingBearer::default(),
             path_switch: DurationLaw::default(),
             path_switch_after: PathSwitchAfter::Access,
             release_after: Duration::from_millis(300),
@@ -309,6 +314,7 @@ impl Params {
     pub fn check(&self) -> Result<(), (String, String)> {
         self.timers.check(self.nonstandard)?;
         self.bearer.check().map_err(|(field, message)| (format!("bearer.{field}"), message))?;
+        self.signalling.check(self.nonstandard)?;
         if self.forwarding == Forwarding::Indirect && self.procedure == Procedure::Xn {
             let message = "the user plane function forwards in handovers over N2 alone: write \"direct\", or \
                            `procedure = \"n2\"`";

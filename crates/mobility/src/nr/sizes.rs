@@ -1,7 +1,7 @@
 //! Messages on the wire: sizes, and the transports that repeat lost ones.
 
 use super::message::Interface;
-use super::{Kind, Params, Sctp};
+use super::{Kind, Params, Sctp, SignallingBearer};
 use crate::{Kind as _, Repeat, Wire};
 use roamlab_engine::{Bytes, Duration};
 
@@ -17,11 +17,6 @@ const RADIO: u64 = 10;
 /// Repetitions of a message by SCTP at most (Association.Max.Retrans, RFC 9260 §16).
 const ASSOCIATION_REPETITIONS: u32 = 10;
 
-/// RLC of signalling repeats a message after this, so often (t-PollRetransmit and maxRetxThreshold of the default
-/// configuration, TS 38.331 §9.2.1).
-const RADIO_REPETITION: Repeat =
-    Repeat { after: Duration::from_millis(45), longest: Duration::from_millis(45), times: 8 };
-
 /// A message of the network whose encoding has this number of bytes.
 fn packed(encoded: u64) -> Bytes {
     Bytes(TRANSPORT + encoded.next_multiple_of(4))
@@ -31,11 +26,14 @@ impl Params {
     /// Size and transport of a message.
     pub(super) fn wire(&self, kind: &Kind) -> Wire {
         let repeat = match kind.interface() {
-            Interface::Radio => Some(RADIO_REPETITION),
+            // It ends a connection, or represents random access without an answer: there is no link that may fail.
+            Interface::Radio if matches!(kind, Kind::NoContext) => Some(self.signalling.repeat(false)),
+            Interface::Radio => Some(self.signalling.repeat(true)),
             Interface::Network => Some(self.sctp.repeat()),
             Interface::Unacknowledged | Interface::UserPlane => None,
         };
-        Wire { size: self.signalling_size.unwrap_or_else(|| self.size(kind)), repeat }
+        let random_access = matches!(kind, Kind::Preamble);
+        Wire { size: self.signalling_size.unwrap_or_else(|| self.size(kind)), repeat, random_access }
     }
 
     fn size(&self, kind: &Kind) -> Bytes {
@@ -67,6 +65,15 @@ impl Params {
     }
 }
 
+impl SignallingBearer {
+    /// A message that RLC has to send again: each time after t-PollRetransmit. The first repetition has number 0, so that
+    /// there are as many as the threshold when it is reached (TS 38.322 §5.3.2).
+    fn repeat(&self, fails_link: bool) -> Repeat {
+        let SignallingBearer { t_poll_retransmit: after, max_retx_threshold: times } = *self;
+        Repeat { after, longest: after, times, fails_link }
+    }
+}
+
 impl Sctp {
     fn repeat(self) -> Repeat {
         let (after, longest) = match self {
@@ -76,7 +83,7 @@ impl Sctp {
             Sctp::Ocudu => (50, 200),
         };
         let ms = Duration::from_millis;
-        Repeat { after: ms(after), longest: ms(longest), times: ASSOCIATION_REPETITIONS }
+        Repeat { after: ms(after), longest: ms(longest), times: ASSOCIATION_REPETITIONS, fails_link: false }
     }
 }
 
@@ -100,7 +107,8 @@ mod tests {
         assert_eq!(large.wire(&request).size, Bytes(48 + 1660));
         let flat = Params { signalling_size: Some(Bytes(250)), ..large };
         assert_eq!(flat.wire(&request).size, Bytes(250));
-        assert_eq!(flat.wire(&Kind::EndMarker { source: None }), Wire { size: Bytes(250), repeat: None });
+        let marker = Wire { size: Bytes(250), repeat: None, random_access: false };
+        assert_eq!(flat.wire(&Kind::EndMarker { source: None }), marker);
     }
 
     #[test]

@@ -38,6 +38,8 @@ crate::transitions! {
     "connected" | "rrc-ltm-configuration" | "other candidates of MAC; the same" | "measure, rrc-ltm-configuration-complete" | "same";
     "connected" | "neighbour better" | "a candidate of MAC is better on layer 1" | "l1-measurement-report" | "same";
     "connected" | "mac-cell-switch-command" | "newer, of a candidate; starts T304; without timing advance" | "recover bearer, enter" | "switching, syncing";
+    "connected" | "pdcch-order" | "of a candidate of MAC" | "" | "same";
+    "connected" | "time" | "the occasion of an ordered access" | "ltm-random-access-preamble" | "same";
     "switching" | "link up" | "the cell is ready, without random access" | "report received, rrc-reconfiguration-complete" | "same";
     "switching" | "packets received" | "layer 2 answers the request for a report" | "rrc-reconfiguration-complete" | "same";
     "switching" | "mac-uplink-grant" | "its message has come, stops T304" | "measure" | "connected";
@@ -87,6 +89,8 @@ pub struct UserEquipment {
     stored: Candidates,
     /// The cells to which MAC may order it.
     ltm: Candidates,
+    /// The candidates to which its distributed unit has ordered preambles, and when these leave.
+    preambles: Vec<(Addr, Time)>,
     /// It may go to one of them after a failure: its base station has answered since the last attempt.
     attempts: bool,
     /// The last message by which its bearers have begun again, and who has sent it.
@@ -195,6 +199,7 @@ impl UserEquipment {
             report: None,
             stored: Candidates::default(),
             ltm: Candidates::default(),
+            preambles: Vec::new(),
             attempts: true,
             begun_again: None,
             source: None,
@@ -212,7 +217,7 @@ impl UserEquipment {
 
     /// A new connection through this base station.
     fn request_service(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
-        self.ltm = Candidates::default();
+        self.forget_cells();
         self.note(Phase::ServiceRequested, out);
         self.suspend(out);
         let at = now + self.params.times.service_request;
@@ -325,7 +330,7 @@ impl UserEquipment {
     /// Leaves for the target of a handover.
     fn synchronise(&mut self, target: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
         self.store_candidates();
-        self.ltm = Candidates::default();
+        self.forget_cells();
         self.id = id;
         let t304 = now + self.params.timers.t304;
         self.t304 = Some(t304);
@@ -439,6 +444,7 @@ impl UserEquipment {
             Kind::LtmConfiguration { candidates: base_stations } => {
                 self.configure(from, Candidates { id, base_stations }, out);
             }
+            Kind::PreambleOrder { target } => self.prepare_preamble(from, target, now),
             Kind::CellSwitchCommand { target, timing } => self.ordered((target, timing), id, now, out),
             Kind::FullConfiguration => {
                 // The message may come again.
@@ -474,6 +480,7 @@ impl UserEquipment {
                 self.search(now, out);
             }
             State::Dual { source, target, t304, .. } if t304 <= now => self.stay((source, target), out),
+            State::Connected { .. } => self.send_preambles(now, out),
             State::Confirming { base_station, at } if at <= now => self.confirm(base_station, None, out),
             State::Searching { .. } | State::Reestablishing { .. } | State::Resuming { .. } => {
                 self.recover(now, out);
@@ -562,7 +569,7 @@ impl Agent for UserEquipment {
     fn deadlines(&self, each: &mut dyn FnMut(Time)) {
         let timers = match self.state {
             State::Idle { retry } => [retry, None],
-            State::Connected { .. } => [None, None],
+            State::Connected { .. } => [self.preambles.iter().map(|&(_, at)| at).min(), None],
             State::Requesting { at, .. } | State::Confirming { at, .. } => [Some(at), None],
             State::Syncing { t304, .. } | State::Switching { t304, .. } | State::Dual { t304, .. } => {
                 [Some(t304), None]

@@ -5,8 +5,8 @@ use crate::context::Context;
 use crate::dataplane::network::{Done, Network};
 use crate::ids::{AgentIndex, HostAtAgent};
 use roamlab_mobility::{Action, Input, L2Trigger, MobilityAction};
-use roamlab_record::cause::CurrentCause;
-use roamlab_record::ids::NodeId;
+use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
+use roamlab_record::ids::{Location, NodeId};
 
 impl Agents {
     /// Requests about the numbered bearer of a host.
@@ -54,6 +54,30 @@ impl Agents {
             self.input(node, key.slot, Input::Trigger(trigger), net, cx);
         }
         let Some(row) = limit else { return };
+        self.notify_limit((node, host), row, net, cx);
+    }
+
+    /// RLC at a node has sent a message to or from a host as often as it may, whose last loss is this row of the causes.
+    pub(super) fn limit_of_signalling(
+        &mut self,
+        (node, host): (NodeId, NodeId),
+        loss: CauseId,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
+        let limit = Cause::of(Kind::RetransmissionLimit, "", loss);
+        let row = cx.add_cause(limit.at(Location::Node(node)).about(Some(net.address(host))));
+        self.notify_limit((node, host), row, net, cx);
+    }
+
+    fn notify_limit(
+        &mut self,
+        (node, host): (NodeId, NodeId),
+        row: CauseId,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
+        let addr = net.address(host);
         let trigger = match node == host {
             true => L2Trigger::RadioLinkFailure,
             false => L2Trigger::RetransmissionLimit { host: addr },

@@ -53,9 +53,9 @@ fn repeat_of(kind: Management) -> Repeat {
     let second = Duration::from_secs(1);
     match kind {
         Management::RadiusRequest | Management::RadiusAnswer => {
-            Repeat { after: second * 2, longest: second * 16, times: 5 }
+            Repeat { after: second * 2, longest: second * 16, times: 5, fails_link: false }
         }
-        _ => Repeat { after: second, longest: second, times: 4 },
+        _ => Repeat { after: second, longest: second, times: 4, fails_link: false },
     }
 }
 
@@ -70,6 +70,8 @@ pub struct Repetition {
     pub number: u32,
     /// The row of its loss.
     pub cause: CauseId,
+    /// It is not sent again: RLC has sent it as often as it may.
+    pub gives_up: bool,
 }
 
 /// A management frame between a host and the base station of a cell, or a message of that base station about the host.
@@ -143,8 +145,8 @@ impl Messages {
         }
     }
 
-    /// A packet with a message is lost, which the row `cause` is about. If it was the last one, the message may be sent again:
-    /// when, and its place in the list of repetitions.
+    /// A packet with a message is lost, which the row `cause` is about. If it was the last one, the message may be sent again,
+    /// or given up: when, and its place in the list of repetitions.
     pub fn lose(&mut self, id: MessageId, cause: CauseId) -> Option<(Time, u32)> {
         let message = self.in_flight.get_mut(&id)?;
         message.packets -= 1;
@@ -152,19 +154,26 @@ impl Messages {
             return None;
         }
         let InFlight { content, sent: Sent { at, ends, repetition }, .. } = self.in_flight.remove(&id)?;
-        let Repeat { after, longest, times } = content.repeat()?;
-        if repetition >= times {
+        let Repeat { after, longest, times, fails_link } = content.repeat()?;
+        let gives_up = repetition >= times;
+        if gives_up && !fails_link {
             return None;
         }
         let wait = (0..repetition).fold(after, |wait, _| (wait * 2).min(longest).max(after));
         let slot = self.repetitions.len() as u32;
-        self.repetitions.push(Some(Repetition { content, ends, number: repetition + 1, cause }));
+        self.repetitions.push(Some(Repetition { content, ends, number: repetition + 1, cause, gives_up }));
         Some((at + wait, slot))
     }
 
     /// A message that is sent again now.
     pub fn repeat(&mut self, slot: u32) -> Option<Repetition> {
         self.repetitions[slot as usize].take()
+    }
+
+    /// True if a host sends this message in the cell of its recipient, also if it is not in that cell.
+    pub fn is_random_access(&self, id: MessageId) -> bool {
+        let content = self.in_flight.get(&id).map(|message| &message.content);
+        matches!(content, Some(Content::Agent(_, message)) if message.random_access())
     }
 
     /// The name of a message in flight.

@@ -24,6 +24,8 @@ impl Agents {
         cx: &mut Context,
     ) {
         let domain = net.agent(node, slot).domain;
+        let other_cell = if message.random_access() { net.uplink_to(node, to) } else { None };
+        let way = other_cell.map_or(Way::Routed(node, Some(domain)), Way::Link);
         let signal = Outgoing {
             from: node,
             addresses: (net.address(node), to),
@@ -32,13 +34,15 @@ impl Agents {
             content: Content::Agent(domain, message),
             repetition: 0,
         };
-        self.send_signal(Way::Routed(node, Some(domain)), signal, net, cx);
+        self.send_signal(way, signal, net, cx);
     }
 
     /// A message that was lost is sent again by its transport. Over the air this ends when the host has left the cell: its
     /// entity of RLC is gone.
     pub fn repeat(&mut self, slot: u32, net: &mut Network, cx: &mut Context) {
-        let Some(Repetition { content, ends, number, cause }) = cx.messages.repeat(slot) else { return };
+        let Some(Repetition { content, ends, number, cause, gives_up }) = cx.messages.repeat(slot) else {
+            return;
+        };
         let (Some(from), Some(to)) = (net.node_at(ends.0), net.node_at(ends.1)) else { return };
         let (domain, host, size) = match &content {
             Content::Agent(domain, message) => (Some(*domain), message.host(), message.size()),
@@ -49,6 +53,9 @@ impl Agents {
         let crosses_air = ends.0.is_mobile() || ends.1.is_mobile();
         if crosses_air && !net.cell_of(station).is_some_and(|cell| net.cells().has(mobile, cell)) {
             return;
+        }
+        if gives_up {
+            return self.limit_of_signalling((from, mobile), cause, net, cx);
         }
         let signal = Outgoing { from, addresses: ends, host, size, content, repetition: number };
         cx.with_cause(CurrentCause::Row(cause), |cx| {

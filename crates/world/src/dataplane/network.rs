@@ -205,6 +205,12 @@ impl Network {
         self.nodes[node].serves
     }
 
+    /// The uplink of a host to the cell of the base station at this address.
+    pub fn uplink_to(&self, host: NodeId, base_station: Addr) -> Option<LinkId> {
+        let cell = self.cell_of(self.node_at(base_station)?)?;
+        self.cells.uplink_to(host, cell)
+    }
+
     /// The base station of a cell, and its address.
     pub fn base_station(&self, cell: CellId) -> (NodeId, Addr) {
         let node = self.cells.base_station(cell);

@@ -84,12 +84,15 @@ impl Draw {
     fn faults(&self) -> Vec<Trouble> {
         let mut dice = self.dice.part("faults");
         let absent: &[&str] = match self.procedure {
-            "units" | "ltm" => &["ng-handover"],
-            procedure if procedure.starts_with("n2") => &["xn-", "f1", "mac-", "l1-", "rrc-ltm", "rrc-cond"],
-            "daps" | "xn" | "xn without forwarding" => {
-                &["ng-handover", "f1", "mac-", "l1-", "rrc-ltm", "rrc-cond"]
+            "ltm" => &["ng-handover"],
+            "units" => &["ng-handover", "pdcch-", "ltm-", "f1-du-cu-ta-", "f1-cu-du-ta-"],
+            procedure if procedure.starts_with("n2") => {
+                &["xn-", "f1", "mac-", "l1-", "rrc-ltm", "pdcch-", "ltm-", "rrc-cond"]
             }
-            _ => &["ng-handover", "f1", "mac-", "l1-", "rrc-ltm"],
+            "daps" | "xn" | "xn without forwarding" => {
+                &["ng-handover", "f1", "mac-", "l1-", "rrc-ltm", "pdcch-", "ltm-", "rrc-cond"]
+            }
+            _ => &["ng-handover", "f1", "mac-", "l1-", "rrc-ltm", "pdcch-", "ltm-"],
         };
         let is_absent = |name: &&str| absent.iter().any(|start| name.starts_with(start));
         let messages: Vec<&str> = Kind::NAMES.iter().copied().filter(|name| !is_absent(name)).collect();
@@ -273,8 +276,8 @@ impl Draw {
         if self.procedure == "ltm" {
             let _ = writeln!(
                 text,
-                "ltm = {{ event = {{ offset_db = {offset:.1} }}, valid_timing_advance = {}, attempt_candidate = {} }}",
-                dice.below(2) == 0,
+                "ltm = {{ event = {{ offset_db = {offset:.1} }}, timing_advance = \"{}\", attempt_candidate = {} }}",
+                if dice.below(2) == 0 { "early-access" } else { "none" },
                 dice.below(2) == 0
             );
         }

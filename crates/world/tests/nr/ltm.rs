@@ -76,16 +76,118 @@ fn lost_notifications_cost_time_and_no_packet() {
     }
 }
 
+/// Packets overtake the notification, and wait at the target, which has been prepared before (TS 38.401 §8.2.1).
+#[test]
+fn packets_that_overtake_the_notification_wait_at_the_target() {
+    let late = Trouble { delay_ms: Some(8), ..Trouble::lost("f1-cu-du-cell-switch-notification", 1) };
+    let run = with(vec![late]).run();
+    packets(&run, &[(0, 17_500), (15, 32_500), (16, 34_210)]);
+    run.assert_flawless();
+    assert_eq!(run.0.losses.iter().filter(|loss| &*loss.reason == "copy-released").count(), 1);
+}
+
+/// A release of the last handover is late, and comes when the distributed unit expects the host again: it does not end the new
+/// context.
+#[test]
+fn a_late_release_does_not_end_a_newer_context() {
+    for number in 1..=2 {
+        let late =
+            Trouble { delay_ms: Some(1_400), ..Trouble::lost("f1-ue-context-release-command", number) };
+        let visits = vec![("du1", 0), ("du2", 3_000), ("du1", 3_400), ("du2", 4_100)];
+        Units { ltm: None, visits, ..with(vec![late]) }.run().assert_flawless();
+    }
+}
+
 #[test]
 fn a_lost_delivery_status_leads_to_copies_alone() {
     let run = with((1..=400).map(|number| Trouble::lost("f1u-delivery-status", number)).collect()).run();
     run.assert_flawless();
 }
 
+/// The candidate is configured, and the host has 10 ms to process that. Then it waits 10 ms for an occasion of random access. The
+/// timing advance comes through the central unit.
+#[test]
+fn early_synchronisation_has_the_timing_advance_measured_before_the_switch() {
+    let run = Units::default().run();
+    let all = |name: &str| -> Vec<(u64, Option<u64>)> {
+        let of = run.0.signals.iter().filter(|signal| &*signal.message == name);
+        of.map(|signal| (signal.sent / 1_000, signal.arrived.map(|time| time / 1_000))).collect()
+    };
+    let configured = all("rrc-ltm-configuration")[0].0;
+    let after = |name: &str, number: usize| {
+        let (sent, arrived) = all(name)[number];
+        (sent - configured, arrived.expect("it arrives") - configured)
+    };
+    assert_eq!(after("pdcch-order", 0), (10_000, 10_500));
+    assert_eq!(after("ltm-random-access-preamble", 0), (20_500, 21_000));
+    assert_eq!(after("f1-du-cu-ta-information-transfer", 0), (21_000, 21_502));
+    assert_eq!(after("f1-cu-du-ta-information-transfer", 0), (21_502, 22_004));
+    // Once, and then that of the first cell when the host is in the second one.
+    run.assert_messages(
+        ORDER,
+        &[("pdcch-order", "du2", 26_000, 26_500), ("ltm-random-access-preamble", "ue", 36_500, 37_000)],
+    );
+    assert_eq!(all("pdcch-order").len(), 2, "{}", run.chart());
+}
+
+/// A message that is lost costs another order, or the repetition of SCTP.
+#[test]
+fn lost_messages_of_early_synchronisation_cost_time_alone() {
+    let names = [
+        "pdcch-order",
+        "ltm-random-access-preamble",
+        "f1-du-cu-ta-information-transfer",
+        "f1-cu-du-ta-information-transfer",
+    ];
+    for name in names {
+        let run = with((1..=3).map(|number| Trouble::lost(name, number)).collect()).run();
+        run.assert_messages(ORDER, &[("rrc-reconfiguration-complete", "ue", 15_500, 16_000)]);
+        run.assert_flawless();
+    }
+}
+
+/// The candidate has heard no preamble.
+#[test]
+fn a_switch_without_early_synchronisation_has_random_access() {
+    let lost = (1..=40).map(|number| Trouble::lost("ltm-random-access-preamble", number)).collect();
+    let run = with(lost).run();
+    assert_eq!(run.phase("access-granted"), 28_500 + ORDER);
+    assert_eq!(run.gap(), 31_290);
+    run.assert_flawless();
+}
+
+/// Eight orders for each configuration of the candidates. A timing advance that is too old is measured again.
+#[test]
+fn orders_are_repeated_and_a_timing_advance_has_a_lifetime() {
+    let orders = |lab: Units| {
+        let run = lab.run();
+        let of = run.0.signals.iter().filter(|signal| &*signal.message == "pdcch-order");
+        of.filter(|signal| &*signal.source == "du1").count()
+    };
+    let lost = (1..=40).map(|number| Trouble::lost("ltm-random-access-preamble", number)).collect();
+    assert_eq!(
+        orders(with(lost)),
+        9,
+        "the third configuration, 10.5 ms before the switch, permits another eight"
+    );
+    let lifetime = |time: &str| Some(format!(", timing_advance_lifetime = \"{time}\""));
+    // The next order comes 112 ms after one: 12 ms until the timing advance is known, and its lifetime.
+    assert_eq!(orders(Units { ltm: lifetime("100 ms"), ..Units::default() }), 5);
+    assert_eq!(orders(Units { ltm: lifetime("1 s"), ..Units::default() }), 1);
+}
+
+/// The host measures the timing advance itself (ltm-UE-MeasuredTA-ID): no messages, and no random access.
+#[test]
+fn a_timing_advance_that_the_host_measures_needs_no_message() {
+    let run = Units { ltm: Some(", timing_advance = \"measured\"".into()), ..Units::default() }.run();
+    run.assert_messages(ORDER, &[("rrc-reconfiguration-complete", "ue", 15_500, 16_000)]);
+    assert!(run.0.signals.iter().all(|signal| &*signal.message != "pdcch-order"));
+}
+
 /// Without it the host waits for an occasion of random access, 10 ms, and for the access, 5 ms; then for a grant, 1 ms.
 #[test]
 fn without_a_timing_advance_the_host_makes_random_access() {
-    let run = Units { ltm: Some(", valid_timing_advance = false".into()), ..Units::default() }.run();
+    let run = Units { ltm: Some(", timing_advance = \"none\"".into()), ..Units::default() }.run();
     assert_eq!(run.phase("access-granted"), 28_500 + ORDER);
     run.assert_messages(ORDER, &[("rrc-reconfiguration-complete", "ue", 29_500, 30_000)]);
     assert_eq!(run.gap(), 31_290);
@@ -161,4 +263,27 @@ fn a_handover_to_another_central_unit_goes_over_xn() {
         run.message(name, source);
     }
     run.assert_flawless();
+}
+
+/// Or over N2: the AMF passes the cell on, and the numbers.
+#[test]
+fn a_handover_to_another_central_unit_goes_over_n2() {
+    for forwarding in ["direct", "indirect"] {
+        let mobility = format!("procedure = \"n2\"\nforwarding = \"{forwarding}\"");
+        let run = Units { ltm: None, two: true, mobility, ..Units::default() }.run();
+        for (name, source) in [
+            ("ng-handover-required", "cu"),
+            ("ng-handover-request", "amf"),
+            ("f1-ue-context-setup-request", "cu2"),
+            ("ng-handover-request-acknowledge", "cu2"),
+            ("ng-handover-command", "amf"),
+            ("f1-ue-context-modification-request", "cu"),
+            ("ng-uplink-ran-status-transfer", "cu"),
+            ("ng-handover-notify", "cu2"),
+            ("f1-ue-context-release-command", "cu"),
+        ] {
+            run.message(name, source);
+        }
+        run.assert_flawless();
+    }
 }

@@ -37,6 +37,36 @@ fn a_lost_message_of_the_radio_comes_after_the_poll_timer() {
     run.assert_flawless();
 }
 
+/// RLC has sent a message as often as it may: at the host that is a radio link failure (TS 38.331 §5.3.10.3), one
+/// t-PollRetransmit after the last repetition.
+#[test]
+fn the_limit_of_retransmissions_of_signalling_is_a_radio_link_failure() {
+    let lost = |number| (1..=number).map(|number| Trouble::lost("rrc-measurement-report", number)).collect();
+    let few = "signalling = { max_retx_threshold = 2 }";
+    // By the first limit four transmissions of the second report, 240 ms later, are lost too.
+    for (signalling, losses, limit) in [("", 9 + 4, 405_000), (few, 3, 135_000)] {
+        let run = with(lost(losses), signalling);
+        assert_eq!(run.phase("link-failed"), limit, "{}", run.chart());
+        assert!(run.phase("reestablished") > limit);
+        run.assert_flawless();
+    }
+    // The last repetition arrives.
+    let run = with(lost(2), few);
+    assert!(run.0.phase("link-failed", 0).is_none(), "{}", run.chart());
+    run.assert_flawless();
+    let quick = "signalling = { t_poll_retransmit = \"10 ms\", max_retx_threshold = 1 }";
+    assert_eq!(with(lost(2), quick).phase("link-failed"), 20_000);
+}
+
+/// The same at a base station: it tells the host, which establishes its connection again.
+#[test]
+fn the_limit_of_retransmissions_at_a_base_station_ends_the_connection() {
+    let lost = (1..=9).map(|number| Trouble::lost("rrc-measurement-configuration", number)).collect();
+    let run = with(lost, "");
+    assert!(run.0.phase("link-failed", 0).is_some(), "{}", run.chart());
+    assert!(run.0.delivered("udp").any(|delivery| delivery.sent > 7_900_000_000), "{}", run.chart());
+}
+
 #[test]
 fn a_request_that_is_lost_is_cancelled_and_the_source_serves_on() {
     let lab = Lab {

@@ -25,8 +25,6 @@ use roamlab_tcp::{Handshake, PartialDeflation, TcpProfile, TcpSpec};
 use std::collections::BTreeMap;
 use ties::Tie;
 
-const GROUPS: [&str; 5] = ["a", "b", "c", "d", "e"];
-
 /// Repeats runs, each with the ties in ns-2, and reports all that differ: how many are exact, how many are
 /// except ties, how many go apart at one.
 fn check<'a>(runs: impl IntoIterator<Item = (&'a Run, &'a [Tie])>) -> [usize; 3] {
@@ -56,13 +54,34 @@ fn check<'a>(runs: impl IntoIterator<Item = (&'a Run, &'a [Tie])>) -> [usize; 3]
     [0, 1, 2].map(|place| counts.values().map(|count| count[place]).sum())
 }
 
-fn on_the_grid(group: &str) -> [usize; 3] {
-    check(grid::runs(group).iter().map(|run| (run, &[][..])))
+/// The groups of runs, each with its two tests: how many runs are exact on the grid, and how many at natural times are exact,
+/// exact except ties, and apart at a tie.
+macro_rules! groups {
+    ($($group:ident: $grid:expr, $natural:expr;)*) => {
+        const GROUPS: [&str; [$(stringify!($group)),*].len()] = [$(stringify!($group)),*];
+        $(mod $group {
+            #[test]
+            fn every_recorded_run_is_repeated_on_the_grid() {
+                assert_eq!(super::on_the_grid(stringify!($group)), [$grid, 0, 0]);
+            }
+
+            #[test]
+            fn every_recorded_run_is_repeated_at_natural_times_but_for_ties() {
+                assert_eq!(super::at_natural_times(stringify!($group)), $natural);
+            }
+        })*
+    };
+}
+groups! {
+    a: 32, [13, 8, 11];
+    b: 75, [19, 56, 0];
+    c: 50, [47, 3, 0];
+    d: 7, [4, 0, 3];
+    e: 2, [0, 0, 2];
 }
 
-#[test]
-fn every_recorded_run_is_repeated_on_the_grid() {
-    assert_eq!(GROUPS.map(on_the_grid), [32, 75, 50, 7, 2].map(|runs| [runs, 0, 0]));
+fn on_the_grid(group: &str) -> [usize; 3] {
+    check(grid::runs(group).iter().map(|run| (run, &[][..])))
 }
 
 fn at_natural_times(group: &str) -> [usize; 3] {
@@ -70,12 +89,6 @@ fn at_natural_times(group: &str) -> [usize; 3] {
     let none = Vec::new();
     let runs = golden::runs(group);
     check(runs.iter().map(|run| (run, known.get(&run.name).unwrap_or(&none).as_slice())))
-}
-
-#[test]
-fn every_recorded_run_is_repeated_at_natural_times_but_for_ties() {
-    // Exact, exact except ties, apart at a tie.
-    assert_eq!(GROUPS.map(at_natural_times), [[13, 8, 11], [19, 56, 0], [47, 3, 0], [4, 0, 3], [0, 0, 2]]);
 }
 
 /// The recordings at natural times.

@@ -40,6 +40,14 @@ impl CentralUnit {
         self.send(link.unit, (host, id), Kind::UnitModificationRequest { rrc }, out);
     }
 
+    /// The distributed unit of a candidate has measured the timing advance of the host.
+    pub(super) fn pass_timing(&self, about: (Addr, Identification), candidate: Addr, out: &mut Vec<Action>) {
+        let Some(link) = self.hosts.get(&about.0) else { return };
+        if link.unit != candidate && link.candidates().contains(&candidate) {
+            self.send(link.unit, about, Kind::CentralTimingAdvance { candidate }, out);
+        }
+    }
+
     /// A distributed unit has a context of the host.
     pub(super) fn context_is_set_up(&mut self, host: Addr, unit: Addr, now: Time, out: &mut Vec<Action>) {
         let id = self.gnodeb.newest(host).newer(now);
@@ -76,11 +84,11 @@ impl CentralUnit {
         }
     }
 
-    /// Another central unit expects the host, which is commanded to it.
+    /// Another central unit expects the host, which is commanded to it. `from`: that one, or the AMF.
     pub(super) fn target_is_ready(
         &mut self,
         host: Addr,
-        from: Addr,
+        (from, central): (Addr, Addr),
         acknowledge: Message,
         now: Time,
         out: &mut Vec<Action>,
@@ -88,11 +96,11 @@ impl CentralUnit {
         let id = acknowledge.id;
         let until = now + self.params.timers.preparation;
         let link = self.hosts.get_mut(&host).filter(|link| matches!(link.switch, Switch::None));
-        let Some(link) = link.filter(|_| self.gnodeb.commands(host, (from, id), until)) else {
+        let Some(link) = link.filter(|_| self.gnodeb.commands(host, (central, id), until)) else {
             return self.pass(Input::Message { from, message: acknowledge }, now, out);
         };
         link.switch = Switch::Leaving { from, acknowledge: Box::new(acknowledge), until };
-        let (unit, target) = (link.unit, link.cell.unwrap_or(from));
+        let (unit, target) = (link.unit, link.cell.unwrap_or(central));
         let rrc = Box::new(Kind::Reconfiguration { target, dual: false });
         self.send(unit, (host, id), Kind::UnitModificationRequest { rrc }, out);
     }

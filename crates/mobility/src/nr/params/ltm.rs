@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// Switches that a distributed unit orders on measurements of layer 1, to cells that were prepared before.
 ///
-/// ASSUMPTION: early synchronisation takes no messages: a timing advance is valid from the preparation on, or never.
+/// ASSUMPTION: a preamble to a candidate does not interrupt the present cell.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ltm {
@@ -17,9 +17,16 @@ pub struct Ltm {
     pub candidates: u32,
     /// When a host reports a candidate to its distributed unit.
     pub event: LayerOneEvent,
-    /// The timing advance of a candidate is known when the host is ordered there, and it needs no random access. Default
-    /// true.
-    pub valid_timing_advance: bool,
+    /// How the timing advance of a candidate becomes known. A host that is ordered to a cell whose timing advance is known
+    /// needs no random access there. Default "early-access".
+    pub timing_advance: TimingAdvance,
+    /// Early access: the host is ordered to send a preamble to a candidate again after this, 8 times at most, until the timing
+    /// advance is known. ASSUMPTION: the standard leaves it open. Default 40 ms.
+    pub early_access_again: Duration,
+    /// Early access: a timing advance is valid for this time, and then the host is ordered to send another preamble; absent: as
+    /// long as the host is in the cell. ASSUMPTION: the standard leaves it to the network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timing_advance_lifetime: Option<Duration>,
     /// T_MAC: processing of the command. ASSUMPTION: TS 38.133 §6.3 was not readable. Default 3 ms.
     pub mac_processing: Duration,
     /// T_RRC-target: the host applies the stored configuration of the cell. ASSUMPTION: as above. Default 10 ms.
@@ -43,7 +50,9 @@ impl Default for Ltm {
         Ltm {
             candidates: 8,
             event: LayerOneEvent::default(),
-            valid_timing_advance: true,
+            timing_advance: TimingAdvance::EarlyAccess,
+            early_access_again: ms(40),
+            timing_advance_lifetime: None,
             mac_processing: ms(3),
             target_processing: ms(10),
             first_data: ms(2),
@@ -52,6 +61,18 @@ impl Default for Ltm {
             repeat_recovery: true,
         }
     }
+}
+
+/// How the timing advance of a candidate becomes known (TS 38.300 §9.2.3.5.2).
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimingAdvance {
+    /// Early synchronisation: the distributed unit orders the host to send a preamble to each candidate, which measures it.
+    EarlyAccess,
+    /// The host measures it (ltm-UE-MeasuredTA-ID of TS 38.331), without messages.
+    Measured,
+    /// It is not known: each switch has random access.
+    None,
 }
 
 /// When a candidate is better than the present cell by measurements of layer 1, which no layer-3 filter smooths.
@@ -118,9 +139,14 @@ impl Ltm {
         if report_interval == Duration::ZERO {
             return refuse("event.report_interval", "this time cannot be zero: write for example \"40 ms\"");
         }
-        if self.command_again == Duration::ZERO {
-            return refuse("command_again", "this time cannot be zero: write for example \"20 ms\"");
+        let times = [
+            ("command_again", Some(self.command_again)),
+            ("early_access_again", Some(self.early_access_again)),
+            ("timing_advance_lifetime", self.timing_advance_lifetime),
+        ];
+        match times.iter().find(|(_, time)| *time == Some(Duration::ZERO)) {
+            Some((field, _)) => refuse(field, "this time cannot be zero: write for example \"20 ms\""),
+            None => Ok(()),
         }
-        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Central and distributed units: what they require, and their places.
 
-use super::{Forwarding, Params, Procedure};
+use super::{Forwarding, Params};
 use crate::nr::central_unit::Units;
 use crate::nr::{CentralUnit, DistributedUnit, Nr};
 use crate::{Buffering, Installation, Keeps, Refusal, Topology};
@@ -22,15 +22,21 @@ impl Params {
         if self.central_units.is_empty() {
             return Ok(());
         }
-        if self.procedure == Procedure::N2 {
-            return refuse("procedure", "central units are modelled over Xn: write \"xn\"");
-        }
         if self.conditional.is_some() || self.daps {
-            let field = if self.daps { "daps" } else { "conditional" };
-            return refuse(field, "this is not modelled with central units: remove this");
+            let (field, name) = match self.daps {
+                true => ("daps", "DAPS"),
+                false => ("conditional", "conditional handover"),
+            };
+            let message = format!(
+                "expected a handover by command, got {name} with `central_units`: remove `{field}`, or remove \
+                 `central_units` for whole base stations"
+            );
+            return refuse(field, &message);
         }
         if self.forwarding == Forwarding::None {
-            return refuse("forwarding", "central units forward: write \"direct\"");
+            let message = "expected forwarding, got \"none\" with `central_units`: write \"direct\", or remove \
+                           `central_units` for whole base stations";
+            return refuse("forwarding", message);
         }
         if !self.continues() {
             let message = "central units are modelled with bearers whose numbers continue: write \"am\"";
@@ -76,10 +82,10 @@ impl Params {
         }
     }
 
-    /// Gives central and distributed units their places.
+    /// Gives central and distributed units their places. `core`: the AMF, and the node through which packets are forwarded.
     pub(in crate::nr) fn place_units(
         self: &Arc<Params>,
-        amf: Addr,
+        core: (Addr, Option<Addr>),
         topology: &Topology,
         installed: &mut Installation<Nr>,
     ) {
@@ -88,7 +94,7 @@ impl Params {
         let buffers = || Some(Buffering::plain(self.buffer_limit, Keeps::Unacknowledged));
         for name in &self.central_units {
             let at = topology.address(name);
-            installed.place_with(at, CentralUnit::new(at, amf, &units, self), buffers());
+            installed.place_with(at, CentralUnit::new(at, core, &units, self), buffers());
         }
         for &at in units.keys() {
             installed.place_with(at, DistributedUnit::new(at, &units, self), buffers());

@@ -15,7 +15,7 @@ pub fn amf() -> String {
     let switched = |millis, base_station| {
         hear(SMF, millis, Kind::UpdateResponse { step: Step::Switch { base_station } })
     };
-    let required = |millis| hear(HERE, millis, Kind::HandoverRequired { target: THERE });
+    let required = |millis| hear(HERE, millis, Kind::HandoverRequired { target: THERE, cell: THERE });
     let prepared = hear(SMF, 900, Kind::UpdateResponse { step: Step::Prepare });
     let ready = hear(SMF, 900, Kind::UpdateResponse { step: Step::Forward { source: HERE, target: THERE } });
     let acknowledged = hear(THERE, 900, Kind::NgHandoverRequestAcknowledge);
@@ -74,7 +74,7 @@ fn amf_inputs() -> Vec<(&'static str, roamlab_engine::Time, Input)> {
     let switched = |millis, base_station| {
         hear(SMF, millis, Kind::UpdateResponse { step: Step::Switch { base_station } })
     };
-    let required = |millis| hear(HERE, millis, Kind::HandoverRequired { target: THERE });
+    let required = |millis| hear(HERE, millis, Kind::HandoverRequired { target: THERE, cell: THERE });
     let counts = Counts { downlink: 5, uplink: 3 };
     let prepared = hear(SMF, 900, Kind::UpdateResponse { step: Step::Prepare });
     let ready = hear(SMF, 900, Kind::UpdateResponse { step: Step::Forward { source: HERE, target: THERE } });

@@ -228,7 +228,7 @@ pub fn gnodeb_that_gets_a_context() -> String {
 
 pub fn gnodeb_over_n2() -> String {
     let command = |millis| hear(AMF, millis, Kind::HandoverCommand { target: THERE });
-    let ask = |millis| hear(AMF, millis, Kind::NgHandoverRequest { source: THERE });
+    let ask = |millis| hear(AMF, millis, Kind::NgHandoverRequest { source: THERE, cell: HERE });
     let preparing = and(&serving(), &[(900, report(THERE))]);
     let executing = and(&preparing, &[(910, command(900))]);
     let gone = and(&executing, &[(920, gone())]);

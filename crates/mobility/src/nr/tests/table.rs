@@ -80,7 +80,7 @@ fn detail(message: &Message) -> String {
     let Message { id, kind, .. } = message;
     let more = match kind {
         Kind::MeasurementReport { target }
-        | Kind::HandoverRequired { target }
+        | Kind::HandoverRequired { target, .. }
         | Kind::HandoverCommand { target }
         | Kind::NgHandoverPreparationFailure { target } => format!(": {}", name(*target)),
         Kind::Reconfiguration { target, dual } => {
@@ -90,7 +90,7 @@ fn detail(message: &Message) -> String {
             format!(": {count}{}", if *discard { ", discard" } else { "" })
         }
         Kind::PathSwitchRequest { base_station } => format!(": {}", name(*base_station)),
-        Kind::NgHandoverRequest { source } => format!(": from {}", name(*source)),
+        Kind::NgHandoverRequest { source, .. } => format!(": from {}", name(*source)),
         Kind::ReestablishmentRequest { previous } => format!(": from {}", name(*previous)),
         Kind::UnitSetupRequest { purpose } => format!(": {purpose:?}").to_lowercase(),
         Kind::UnitModificationRequest { rrc }
@@ -99,7 +99,10 @@ fn detail(message: &Message) -> String {
             let inner = Message { kind: (**rrc).clone(), ..message.clone() };
             format!(" of {}{}", inner.name(), detail(&inner))
         }
-        Kind::LayerOneReport { target } | Kind::UnitCellSwitch { target } => format!(": {}", name(*target)),
+        Kind::LayerOneReport { target }
+        | Kind::UnitCellSwitch { target }
+        | Kind::PreambleOrder { target }
+        | Kind::CentralTimingAdvance { candidate: target } => format!(": {}", name(*target)),
         Kind::CellSwitchCommand { target, timing } => {
             format!(": {}{}", name(*target), if *timing { "" } else { ", random access" })
         }

@@ -5,7 +5,8 @@ use super::table::{AMF, HERE_CENTRAL, OTHER_CENTRAL, better, connected, found, r
 use crate::lab::{ELSEWHERE, HERE, HOST, NOW, Setup, THERE, and, arrived, data, gone, hear, ms, up};
 use crate::nr::central_unit::Units;
 use crate::nr::{
-    CentralUnit, DistributedUnit, Input, Kind, Ltm, Message, Nr, Params, Plan, Purpose, UserEquipment,
+    CentralUnit, DistributedUnit, Input, Kind, Ltm, Message, Nr, Params, Plan, Procedure, Purpose,
+    UserEquipment,
 };
 use crate::{Direction, L2Trigger};
 use roamlab_engine::{Rng, Time};
@@ -54,37 +55,25 @@ fn command(target: Addr) -> Kind {
     Kind::Reconfiguration { target, dual: false }
 }
 
-pub fn distributed_unit() -> String {
-    let modify = |rrc| central(905, Kind::UnitModificationRequest { rrc: relay(rrc) });
-    let report = hear(HOST, 100, Kind::LayerOneReport { target: THERE });
-    let there = [(1, arrived())];
-    let active = and(&there, &[(100, set_up(90, Purpose::Serve))]);
-    let configured = and(&active, &[(200, modify(candidates()))]);
-    let watching = and(&configured, &[(995, data(Direction::Down, None, true))]);
-    let ordered = and(&configured, &[(990, report.clone())]);
-    let settled = and(&ordered, &[(992, delivered(&[3], true))]);
-    let has_left = and(&settled, &[(993, gone())]);
-    let commanded = and(&active, &[(990, modify(command(ELSEWHERE)))]);
-    let reserved = [(1, set_up(1, Purpose::Candidate))];
-    let cell_switch = |millis| central(millis, Kind::CentralCellSwitch { candidates: vec![HERE] });
-    let expecting = and(&reserved, &[(900, cell_switch(900))]);
-    let [at_reserved, at_expecting] =
-        [&reserved[..], &expecting].map(|states| and(states, &[(950, arrived())]));
-    let states: [Setup<'_, Message>; 12] = [
-        ("nothing", &[]),
-        ("commanded to another central unit", &commanded),
-        ("host arrived", &there),
-        ("active", &active),
-        ("candidates", &configured),
-        ("a packet has passed", &watching),
-        ("ordered away", &ordered),
-        ("reported the last time", &settled),
-        ("the host has left", &has_left),
-        ("candidate", &reserved),
-        ("host at the candidate", &at_reserved),
-        ("host at the target", &at_expecting),
-    ];
-    let inputs = [
+fn modification(rrc: Kind) -> Input {
+    central(905, Kind::UnitModificationRequest { rrc: relay(rrc) })
+}
+
+fn layer_one(target: Addr) -> Input {
+    hear(HOST, 100, Kind::LayerOneReport { target })
+}
+
+fn timing_advance() -> Input {
+    central(100, Kind::CentralTimingAdvance { candidate: THERE })
+}
+
+fn cell_switch(millis: u64) -> Input {
+    central(millis, Kind::CentralCellSwitch { candidates: vec![HERE] })
+}
+
+/// Inputs that a distributed unit may get at any time.
+fn at_a_distributed_unit() -> Vec<(&'static str, Time, Input)> {
+    vec![
         ("host arrived", NOW, arrived()),
         ("host gone", NOW, gone()),
         ("retransmission limit", NOW, Input::Trigger(L2Trigger::RetransmissionLimit { host: HOST })),
@@ -97,22 +86,63 @@ pub fn distributed_unit() -> String {
         ("set-up: serve", NOW, set_up(990, Purpose::Serve)),
         ("set-up: handover", NOW, set_up(990, Purpose::Handover)),
         ("set-up: candidate", NOW, set_up(990, Purpose::Candidate)),
+        ("set-up: late", NOW, set_up(0, Purpose::Candidate)),
+        ("preamble", NOW, hear(HOST, 90, Kind::Preamble)),
+        ("timing advance of there", NOW, timing_advance()),
         ("cell switch", NOW, cell_switch(990)),
         ("rrc: set-up", NOW, central(90, Kind::DownlinkRrcTransfer { rrc: relay(Kind::ConnectionSetup) })),
         ("rrc: no context", NOW, central(90, Kind::DownlinkRrcTransfer { rrc: relay(Kind::NoContext) })),
         ("rrc: continues", NOW, central(90, Kind::DownlinkRrcTransfer { rrc: relay(Kind::Reestablishment) })),
-        ("modification: candidates", NOW, modify(candidates())),
-        ("modification: command", NOW, modify(command(THERE))),
-        ("modification: command to another CU", NOW, modify(command(ELSEWHERE))),
-        ("L1 report: there", NOW, report),
-        ("L1 report: third", NOW, hear(HOST, 100, Kind::LayerOneReport { target: ELSEWHERE })),
+        ("modification: candidates", NOW, modification(candidates())),
+        ("modification: command", NOW, modification(command(THERE))),
+        ("modification: command to another CU", NOW, modification(command(ELSEWHERE))),
+        ("L1 report: there", NOW, layer_one(THERE)),
+        ("L1 report: third", NOW, layer_one(ELSEWHERE)),
         ("packet", NOW, data(Direction::Down, None, true)),
         ("delivery: 3", NOW, delivered(&[3], true)),
         ("delivery: nothing", NOW, delivered(&[], false)),
         ("release", NOW, central(990, Kind::UnitReleaseCommand)),
+        ("release: late", NOW, central(0, Kind::UnitReleaseCommand)),
         ("time", ms(30), Input::Deadline),
+    ]
+}
+
+pub fn distributed_unit() -> String {
+    let there = [(1, arrived())];
+    let active = and(&there, &[(100, set_up(90, Purpose::Serve))]);
+    let configured = and(&active, &[(200, modification(candidates()))]);
+    let ordering_access = and(&configured, &[(210, Input::Deadline)]);
+    let synchronised = and(&ordering_access, &[(230, timing_advance())]);
+    let watching = and(&configured, &[(995, data(Direction::Down, None, true))]);
+    let ordered = and(&configured, &[(990, layer_one(THERE))]);
+    let settled = and(&ordered, &[(992, delivered(&[3], true))]);
+    let has_left = and(&settled, &[(993, gone())]);
+    let commanded = and(&active, &[(990, modification(command(ELSEWHERE)))]);
+    let reserved = [(1, set_up(1, Purpose::Candidate))];
+    let expecting = and(&reserved, &[(900, cell_switch(900))]);
+    let [at_reserved, at_expecting] =
+        [&reserved[..], &expecting].map(|states| and(states, &[(950, arrived())]));
+    let states: [Setup<'_, Message>; 14] = [
+        ("nothing", &[]),
+        ("commanded to another central unit", &commanded),
+        ("host arrived", &there),
+        ("active", &active),
+        ("candidates", &configured),
+        ("access is ordered", &ordering_access),
+        ("timing advance is known", &synchronised),
+        ("a packet has passed", &watching),
+        ("ordered away", &ordered),
+        ("reported the last time", &settled),
+        ("the host has left", &has_left),
+        ("candidate", &reserved),
+        ("host at the candidate", &at_reserved),
+        ("host at the target", &at_expecting),
     ];
-    table(&DistributedUnit::new(HERE, &units(), &Arc::new(ordering())).into(), &states, &inputs)
+    table(
+        &DistributedUnit::new(HERE, &units(), &Arc::new(ordering())).into(),
+        &states,
+        &at_a_distributed_unit(),
+    )
 }
 
 fn through(unit: Addr, millis: u64, rrc: Kind) -> Input {
@@ -147,6 +177,7 @@ fn events() -> Vec<(&'static str, Time, Input)> {
         ("cell switch 1: late", NOW, hear(HERE, 1, Kind::UnitCellSwitch { target: THERE })),
         ("delivery", NOW, status(false)),
         ("delivery: last", NOW, status(true)),
+        ("timing advance at there", NOW, hear(THERE, 100, Kind::UnitTimingAdvance)),
         ("complete there", NOW, through(THERE, 990, complete())),
         ("complete here", NOW, through(HERE, 990, complete())),
         ("re-establishment there", NOW, reestablish(THERE)),
@@ -166,7 +197,23 @@ fn events() -> Vec<(&'static str, Time, Input)> {
 }
 
 fn central_unit_of(params: &Arc<Params>) -> Nr {
-    CentralUnit::new(HERE_CENTRAL, AMF, &units(), params).into()
+    CentralUnit::new(HERE_CENTRAL, (AMF, None), &units(), params).into()
+}
+
+fn central_unit_over_n2(outgoing: &[(u64, Input)]) -> String {
+    let required = [("prepares another CU over N2", outgoing)];
+    let ask = |cell| hear(AMF, 995, Kind::NgHandoverRequest { source: OTHER_CENTRAL, cell });
+    let requests = [
+        ("report of another CU", NOW, through(HERE, 1, Kind::MeasurementReport { target: ELSEWHERE })),
+        ("NG handover request 995: here", NOW, ask(HERE)),
+        ("NG handover request 995: third", NOW, ask(ELSEWHERE)),
+        ("command 900", NOW, hear(AMF, 900, Kind::HandoverCommand { target: OTHER_CENTRAL })),
+        ("command 900, of another target", NOW, hear(AMF, 900, Kind::HandoverCommand { target: HERE })),
+    ];
+    let by_core = &Arc::new(Params { procedure: Procedure::N2, ..handing_over() });
+    let idle: [Setup<'_, Message>; 2] = [("nothing", &[]), ("reached", &reached())];
+    let text = table(&central_unit_of(by_core), &idle, &requests);
+    text + &table(&central_unit_of(by_core), &required, &requests)
 }
 
 pub fn central_unit() -> String {
@@ -200,8 +247,11 @@ pub fn central_unit() -> String {
             (970, hear(OTHER_CENTRAL, 960, Kind::HandoverRequestAcknowledge)),
         ],
     );
-    let states: [Setup<'_, Message>; 14] = [
+    let asked = Kind::HandoverRequest { plan: Plan::Command, cell: HERE };
+    let asked_back = and(&gone_to_it, &[(930, hear(OTHER_CENTRAL, 925, asked))]);
+    let states: [Setup<'_, Message>; 15] = [
         ("sent on to another CU", &onward),
+        ("asked back", &asked_back),
         ("nothing", &[]),
         ("service requested", &reached()[..1]),
         ("reached", &reached()),
@@ -216,7 +266,8 @@ pub fn central_unit() -> String {
         ("end marker passed", &marked),
         ("released", &released),
     ];
-    table(&central_unit_of(&Arc::new(handing_over())), &states, &events())
+    let text = table(&central_unit_of(&Arc::new(handing_over())), &states, &events());
+    text + &central_unit_over_n2(&outgoing)
 }
 
 pub fn central_unit_with_ltm() -> String {
@@ -265,6 +316,8 @@ pub fn ltm_user_equipment() -> String {
         |candidates: &[Addr]| hear(HERE, 101, Kind::LtmConfiguration { candidates: candidates.to_vec() });
     let order = |millis, timing| hear(HERE, millis, Kind::CellSwitchCommand { target: THERE, timing });
     let configured = and(&connected(), &[(500, configure(&[HERE, THERE]))]);
+    let access = |target| hear(HERE, 100, Kind::PreambleOrder { target });
+    let preparing = and(&configured, &[(985, access(THERE))]);
     let switching = and(&configured, &[(900, order(895, true))]);
     let ready = and(&switching, &[(915, up(THERE)), (915, received(THERE))]);
     let granted = and(&ready, &[(916, hear(THERE, 895, Kind::UplinkGrant))]);
@@ -272,9 +325,10 @@ pub fn ltm_user_equipment() -> String {
     let searching = and(&switching, &[(2_900, Input::Deadline), (3_000, Input::Deadline)]);
     let attempting =
         and(&searching, &[(3_001, found(HERE)), (5_001, Input::Deadline), (5_101, Input::Deadline)]);
-    let states: [Setup<'_, Message>; 8] = [
+    let states: [Setup<'_, Message>; 9] = [
         ("connected", &connected()),
         ("candidates", &configured),
+        ("access is ordered", &preparing),
         ("ordered", &switching),
         ("first message sent", &ready),
         ("at the target", &granted),
@@ -287,6 +341,9 @@ pub fn ltm_user_equipment() -> String {
         ("candidates: here", NOW, configure(&[HERE])),
         ("layer 1: there", NOW, better("layer-1", THERE)),
         ("layer 1: third", NOW, better("layer-1", ELSEWHERE)),
+        ("access to there", NOW, access(THERE)),
+        ("access to third", NOW, access(ELSEWHERE)),
+        ("time: occasion", NOW, Input::Deadline),
         ("order 990", NOW, order(990, true)),
         ("order 990, without timing advance", NOW, order(990, false)),
         ("order 50: late", NOW, order(50, true)),
@@ -308,7 +365,7 @@ pub fn ltm_user_equipment() -> String {
     params.bearer.status_report = false;
     text += &table(
         &UserEquipment::new(HOST, Rng::named(1, 0, "handover"), &Arc::new(params.clone())).into(),
-        &states[2..3],
+        &states[3..4],
         &[("link up there", NOW, up(THERE))],
     );
     text

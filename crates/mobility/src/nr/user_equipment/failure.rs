@@ -12,6 +12,7 @@ impl UserEquipment {
         self.note(Phase::LinkFailed, out);
         self.store_candidates();
         (self.t304, self.source, self.given_up) = (None, None, None);
+        self.preambles.clear();
         out.push(Action::Leave);
         if matches!(self.state, State::Requesting { .. }) {
             self.give_up(out);
@@ -68,8 +69,8 @@ impl UserEquipment {
                 self.synchronise(base_station, id.max(self.id), now, out);
             }
             State::Searching { step, .. } => {
-                self.ltm = Candidates::default();
                 *step = Step::Read(base_station, now + self.params.times.system_information);
+                self.forget_cells();
                 let after = self.entry();
                 self.note(Phase::CellChosen, out);
                 out.push(Action::Reestablish { reset: false });

@@ -24,6 +24,28 @@ impl UserEquipment {
         self.send(from, complete, out);
     }
 
+    /// PDCCH orders it to send a preamble to a candidate: that waits for an occasion of random access there.
+    pub(super) fn prepare_preamble(&mut self, from: Addr, target: Addr, now: Time) {
+        let is_ordered = self.preambles.iter().any(|&(other, _)| other == target);
+        if target != from && !is_ordered && self.ltm.base_stations.contains(&target) {
+            self.preambles.push((target, now + self.params.times.access_occasion));
+        }
+    }
+
+    /// No order of MAC is possible, and none to send a preamble is left.
+    pub(super) fn forget_cells(&mut self) {
+        self.ltm = Candidates::default();
+        self.preambles.clear();
+    }
+
+    /// The occasions of random access have come.
+    pub(super) fn send_preambles(&mut self, now: Time, out: &mut Vec<Action>) {
+        let due: Vec<(Addr, Time)> = self.preambles.extract_if(.., |&mut (_, at)| at <= now).collect();
+        for (target, _) in due {
+            self.send(target, Kind::Preamble, out);
+        }
+    }
+
     /// MAC orders it to a candidate.
     pub(super) fn ordered(
         &mut self,
@@ -36,6 +58,7 @@ impl UserEquipment {
         if id <= self.id || !self.ltm.base_stations.contains(&target) {
             return;
         }
+        self.preambles.clear();
         let times = &self.params.times;
         let access = (!timing).then(|| times.access_occasion + times.random_access);
         let after = ltm.entry(access);

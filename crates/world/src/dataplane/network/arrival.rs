@@ -49,6 +49,7 @@ impl Network {
                 let cell = self.nodes[node].serves;
                 let for_all = cx.pool[&packet].is_for_all();
                 if let Some(cell) = cell.filter(|&cell| self.cells.is_cut_off(from, cell, (started, for_all)))
+                    && !self.is_preamble(from, cell, &packet, cx)
                 {
                     let Some(packet) = self.repair(link, packet, started, cx) else {
                         return LocalDelivery::Nothing;
@@ -81,6 +82,13 @@ impl Network {
             },
         };
         self.ip_input(node, packet, link, listener, cx)
+    }
+
+    /// The packet is a preamble of a host that can hear the cell: it need not be in it.
+    #[inline(never)]
+    fn is_preamble(&self, host: NodeId, cell: CellId, packet: &PacketId, cx: &Context) -> bool {
+        let message = cx.pool[packet].message();
+        message.is_some_and(|id| cx.messages.is_random_access(id)) && self.cells.measures_level(host, cell)
     }
 
     /// A packet for one host arrives over an air link: the host, and the packet, if the host receives it.

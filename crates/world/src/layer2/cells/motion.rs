@@ -135,6 +135,12 @@ impl Cells {
         }
     }
 
+    /// True if a host could hear a cell at its last measurement.
+    pub fn measures_level(&self, host: NodeId, cell: CellId) -> bool {
+        let measuring = self.host(host).and_then(|mobile| mobile.measuring.as_ref());
+        measuring.is_some_and(|measuring| measuring.meter.hears(cell.0 as usize))
+    }
+
     /// A host measures its cells; what that reveals.
     pub fn measure(&mut self, host: NodeId, cx: &mut Context) -> Vec<Finding> {
         let Some(measuring) = self.measuring(host) else { return Vec::new() };
