@@ -70,7 +70,7 @@ impl Stations {
         };
         let hosts = is_host.map(|is_host| is_host.then(|| Box::new(host()))).collect();
         let server = server.map(|node| Server { node, computes: VecDeque::new() });
-        Stations { hosts, sizes: wifi.sizes.clone(), security: wifi.security.clone(), server }
+        Stations { hosts, sizes: (*wifi.sizes).clone(), security: wifi.security.clone(), server }
     }
 
     fn host(&mut self, node: NodeId) -> Option<&mut Host> {

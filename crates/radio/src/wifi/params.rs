@@ -58,7 +58,7 @@ pub struct Wifi {
     /// A host asks each new base station for its neighbours, and scans their channels first (802.11k-2008).
     pub neighbour_reports: bool,
     /// Sizes of management frames, from the MAC header to the check sequence.
-    pub sizes: ManagementSizes,
+    pub sizes: Box<ManagementSizes>,
 }
 
 /// How a host looks for cells.
@@ -174,7 +174,7 @@ impl Default for Wifi {
             ap_inactivity: Duration::from_secs(300),
             security: Security::default(),
             neighbour_reports: false,
-            sizes: ManagementSizes::default(),
+            sizes: Box::default(),
         }
     }
 }
