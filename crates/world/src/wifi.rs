@@ -37,7 +37,7 @@ pub struct Stations {
 #[derive(Clone, Debug)]
 struct Server {
     node: NodeId,
-    /// What it computes the answers to, when each is ready, and the rows of the requests.
+    /// Requests whose answers it computes, when each is ready, and the rows of their arrivals.
     computes: VecDeque<(Time, ManagementFrame, CauseId)>,
 }
 

@@ -4,7 +4,7 @@
 divided by chance into parts of about equal length. A day runs the tests of the next part. A test that is new or not in
 the table runs each day.
 
-Rust's long tests have parts of their own: `turns.py rust` prints the arguments with which cargo's test programs leave
+Rust's long tests have separate parts: `turns.py rust` prints the arguments with which cargo's test programs leave
 out those of other days.
 
 The playground's page takes several minutes to compile: `make test` builds it every fourth day, and that day runs the

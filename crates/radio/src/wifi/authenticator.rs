@@ -61,7 +61,7 @@ pub enum AuthenticatorAction {
     Fail,
 }
 
-/// What an authenticator waits for.
+/// The input that an authenticator waits for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Step {
     /// The response to the request with this number.
@@ -85,7 +85,7 @@ pub struct Authenticator {
 }
 
 impl Authenticator {
-    /// It begins: with so many rounds of EAP, or with 0 with the four-way handshake.
+    /// It begins: with this number of rounds of EAP, or with the four-way handshake if that is 0.
     pub fn begin(rounds: u32, now: Time, out: &mut Vec<AuthenticatorAction>) -> Authenticator {
         let step = if rounds > 0 { Step::Station(1) } else { Step::Key(1) };
         let mut new = Authenticator { rounds, step, sent: 0, deadline: None };
@@ -125,7 +125,7 @@ impl Authenticator {
         }
     }
 
-    /// Sends what it waits for the answer to, once more; or gives up.
+    /// Sends the request without an answer again, or gives up.
     fn send(&mut self, now: Time, out: &mut Vec<AuthenticatorAction>) {
         let (tries, wait, action) = match self.step {
             Step::Station(round) => (EAP_TRIES, EAP_TIMEOUT, AuthenticatorAction::EapRequest(round)),

@@ -29,7 +29,7 @@
 //! neighbour reports it scans the channels of the last report first, and then all.
 //!
 //! ASSUMPTION: a station waits 10 s for its keys, or 70 s with EAP, as wpa_supplicant does. A station whose fast
-//! transition is not answered is authenticated anew.
+//! transition is not answered is authenticated from the beginning.
 
 use super::params::{Scan, Wifi};
 use super::reception::Channels;
@@ -413,7 +413,7 @@ impl Station {
         }
     }
 
-    /// A cell has not answered. After a fast transition it is tried once more, with authentication from the beginning.
+    /// A cell has not answered. After a fast transition it is tried again, with authentication from the beginning.
     fn failed(&mut self, offer: Offer, sign: &'static str, now: Time, out: &mut Vec<StationAction>) {
         out.push(StationAction::Note(sign));
         if self.fast {

@@ -27,7 +27,7 @@ struct Association {
     failed: u32,
     /// When that was.
     seen: Time,
-    /// What asks it for its keys, and the row of what was asked last; `None`: without keys.
+    /// The authenticator that asks for its keys, and the row of the last request; `None`: without keys.
     authenticator: Option<(Authenticator, CauseId)>,
     /// Its data pass.
     authorised: bool,
@@ -64,7 +64,7 @@ impl Associations {
         self.hosts.get(&host).is_some_and(|association| association.authorised)
     }
 
-    /// What asks a host for its keys, and the row of what was asked last.
+    /// The authenticator that asks a host for its keys, and the row of the last request.
     pub fn authenticator(&mut self, host: Addr) -> Option<&mut (Authenticator, CauseId)> {
         self.hosts.get_mut(&host)?.authenticator.as_mut()
     }
