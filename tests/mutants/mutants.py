@@ -45,7 +45,7 @@ STEPS = {
 """Arguments of cargo, by the crate that the mutant is in, if it has no `tests`: scripts and unit tests."""
 FAST = "pytest -q -x -n 0 tests/python/mistakes/test_small_parts.py"
 """Tests that have to find a bug in Python that has no `tests`."""
-WHOLE = "test -p roamlab-world --test runs -- ns2::every ns2::recorded"
+WHOLE = "test -p roamlab-world --test runs -- every_recorded_run ns2::recorded"
 """All recorded runs of ns-2."""
 
 

@@ -72,7 +72,7 @@ fn reference_signal_dbm() -> f64 {
     15.0
 }
 
-/// How a host moves: along straight lines, at a constant speed, to the last point.
+/// How a host moves: along straight lines to the last point, at a constant speed or by the times of the points.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trajectory {
@@ -81,6 +81,9 @@ pub struct Trajectory {
     /// Its speed, in metres a second; 0: it stays at the first point.
     #[serde(default)]
     pub speed_m_per_s: f64,
+    /// When it is at each point, counted from `start` on, in the place of a speed. Two equal points with two times are a stop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<Duration>,
     /// When it sets out.
     #[serde(default)]
     pub start: Duration,
@@ -99,7 +102,41 @@ impl Trajectory {
         if !(self.speed_m_per_s >= 0.0 && self.speed_m_per_s.is_finite()) {
             return Err(("speed_m_per_s", "a speed is not negative: write for example 15.0".into()));
         }
-        Ok(())
+        if self.times.is_empty() {
+            return Ok(());
+        }
+        if self.speed_m_per_s > 0.0 {
+            let message = "expected `times` or `speed_m_per_s`, got both: leave out one of them";
+            return Err(("speed_m_per_s", message.into()));
+        }
+        let (points, times) = (self.waypoints_m.len(), self.times.len());
+        if times != points {
+            let message = format!(
+                "expected a time for each of {points} points, got {times}: write as many times as points"
+            );
+            return Err(("times", message));
+        }
+        match self.times.windows(2).find(|pair| pair[0] >= pair[1]) {
+            None => Ok(()),
+            Some(pair) => {
+                let message =
+                    format!("expected rising times, got {} behind {}: write a later one", pair[1], pair[0]);
+                Err(("times", message))
+            }
+        }
+    }
+
+    /// The highest speed on the way, in metres a second.
+    pub fn fastest_m_per_s(&self) -> f64 {
+        let legs = self.waypoints_m.windows(2).zip(self.times.windows(2));
+        let speeds = legs
+            .map(|(leg, times)| distance(leg[0], leg[1]) / times[1].saturating_sub(times[0]).as_secs_f64());
+        speeds.fold(self.speed_m_per_s, f64::max)
+    }
+
+    /// How far the host has come after this time on its way, in metres.
+    pub fn gone_m(&self, under_way: Duration) -> f64 {
+        self.after(under_way).1
     }
 
     /// The length of the way through all points, in metres.
@@ -110,8 +147,15 @@ impl Trajectory {
     /// Where the host is, and how far it has come.
     fn at(&self, now: Time) -> ([f64; 2], f64) {
         let start = Time::ZERO + self.start;
-        let under_way = if now > start { now.since(start).as_secs_f64() } else { 0.0 };
-        let gone = under_way * self.speed_m_per_s;
+        self.after(if now > start { now.since(start) } else { Duration::ZERO })
+    }
+
+    /// Where the host is after this time on its way, and how far it has come.
+    fn after(&self, under_way: Duration) -> ([f64; 2], f64) {
+        let gone = match self.times.is_empty() {
+            true => under_way.as_secs_f64() * self.speed_m_per_s,
+            false => self.gone_by_times(under_way),
+        };
         let mut left = gone;
         for leg in self.waypoints_m.windows(2) {
             let length = distance(leg[0], leg[1]);
@@ -125,6 +169,19 @@ impl Trajectory {
             left -= length;
         }
         (self.waypoints_m.last().copied().unwrap_or_default(), gone - left)
+    }
+
+    fn gone_by_times(&self, under_way: Duration) -> f64 {
+        let mut gone = 0.0;
+        for (leg, times) in self.waypoints_m.windows(2).zip(self.times.windows(2)) {
+            let length = distance(leg[0], leg[1]);
+            if under_way < times[1] {
+                let span = times[1].saturating_sub(times[0]).as_secs_f64();
+                return gone + length * under_way.saturating_sub(times[0]).as_secs_f64() / span;
+            }
+            gone += length;
+        }
+        gone
     }
 }
 
@@ -292,10 +349,42 @@ mod tests {
         assert_eq!(schedule.levels(at(0))[2], f64::NEG_INFINITY, "a cell out of the plan is not there");
     }
 
+    #[test]
+    fn with_times_a_host_is_at_each_point_at_its_time_and_stops_between_equal_points() {
+        let path = Trajectory {
+            waypoints_m: vec![[0.0, 0.0], [100.0, 0.0], [100.0, 0.0], [100.0, 50.0]],
+            speed_m_per_s: 0.0,
+            times: [1, 5, 9, 10].map(Duration::from_secs).to_vec(),
+            start: Duration::from_secs(1),
+        };
+        path.check().expect("a way");
+        let places = [0, 2, 4, 6, 8, 10, 11, 12].map(|seconds| path.at(at(1_000 * seconds)));
+        let expected = [
+            ([0.0, 0.0], 0.0),
+            ([0.0, 0.0], 0.0),
+            ([50.0, 0.0], 50.0),
+            ([100.0, 0.0], 100.0),
+            ([100.0, 0.0], 100.0),
+            ([100.0, 0.0], 100.0),
+            ([100.0, 50.0], 150.0),
+            ([100.0, 50.0], 150.0),
+        ];
+        assert_eq!(places, expected);
+        assert_eq!((path.fastest_m_per_s(), path.gone_m(Duration::from_millis(9_500))), (50.0, 125.0));
+        let wrong = |times: &[u64]| {
+            let times = times.iter().map(|&seconds| Duration::from_secs(seconds)).collect();
+            Trajectory { times, ..path.clone() }.check().expect_err("refused").0
+        };
+        assert_eq!([wrong(&[1, 2, 3]), wrong(&[1, 5, 5, 6])], ["times"; 2]);
+        let both = Trajectory { speed_m_per_s: 1.0, ..path.clone() };
+        assert_eq!(both.check().expect_err("refused").0, "speed_m_per_s");
+    }
+
     fn positions(loss: PathLoss, rng: Rng) -> Positions {
         let path = Trajectory {
             waypoints_m: vec![[0.0, 0.0], [300.0, 400.0], [300.0, 900.0]],
             speed_m_per_s: 50.0,
+            times: Vec::new(),
             start: Duration::from_secs(1),
         };
         let cell = Transmitter { position_m: [0.0, 0.0], reference_signal_dbm: 15.0 };

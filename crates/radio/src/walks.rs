@@ -204,7 +204,7 @@ fn positions(case: u64, dice: &mut Dice) -> Positions {
     let waypoints_m = (0..4).map(|_| point()).collect();
     let cells: Vec<[f64; 2]> = (0..4).map(|_| point()).collect();
     let start = span(dice, 1e6);
-    let path = Trajectory { waypoints_m, speed_m_per_s: dice.between(5.0, 400.0), start };
+    let path = Trajectory { waypoints_m, speed_m_per_s: dice.between(5.0, 400.0), times: Vec::new(), start };
     let transmitter = |(number, position_m): (usize, [f64; 2])| {
         Some((
             Transmitter { position_m, reference_signal_dbm: 15.0 },

@@ -33,7 +33,7 @@ def of_trajectory(way: Trajectory, log: str) -> str:
         label(above, ("x", "m"), ("y", "m"))
         above.legend(loc="best")
         below.plot(track.times_s, way.off_m)
-        below.set_title(f"Distance of the host at {number(way.speed_m_per_s)} m/s from its place in the log")
+        below.set_title("Distance of the host from its place in the log")
         label(below, ("time", "s"), ("distance", "m"))
         below.set_ylim(bottom=0)
         figure.subplots_adjust(hspace=0.45)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,23 +80,21 @@ class Track:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """A way at one speed, as a host has it, and the track that it is made of."""
+    """The way of a host with its times, and the track that it is made of."""
 
     track: Track
     waypoints_m: Numbers
     """The points of the way in m: a row of x and y."""
-    speed_m_per_s: float
-    start_s: float
+    times_s: Numbers
+    """When the host is at each point, in s; of a host that does not move, empty."""
     off_m: Numbers = field(repr=False)
     """Distance from the track at each of its times, in m."""
 
     def toml(self) -> str:
         """The field of a host, in one line."""
         table: dict[str, Any] = {"waypoints_m": self.waypoints_m.tolist()}
-        if self.speed_m_per_s > 0:
-            table["speed_m_per_s"] = self.speed_m_per_s
-        if self.start_s > 0:
-            table["start"] = f"{self.start_s:.9f}".rstrip("0").rstrip(".") + " s"
+        if len(self.times_s):
+            table["times"] = [_duration(time) for time in self.times_s.tolist()]
         return f"trajectory = {inline_toml(table)}"
 
     def length_m(self) -> float:
@@ -105,51 +102,43 @@ class Trajectory:
         return float(_steps(self.waypoints_m).sum())
 
     def summary(self) -> list[str]:
-        """Sentences about the way: its length, its speed, and how far it is from the track."""
+        """Sentences about the way: its length, its time, and how far it is from the track."""
         track = self.track
         said = f"{track.node}: {counted(len(track.times_s), 'position')} in {number(float(track.times_s[-1]))} s; "
-        if self.speed_m_per_s == 0:
+        if not len(self.times_s):
             said += "it does not move"
             if self.off_m.any():
                 said += f" more than the tolerance, {number(float(self.off_m.max()))} m (--geo: degrees)"
             return [said, *track.notes]
         points = counted(len(self.waypoints_m), "point")
-        said += (
-            f"a way of {points} and {number(self.length_m())} m at {number(self.speed_m_per_s)} m/s from "
-            f"{number(self.start_s)} s on"
-        )
+        said += f"a way of {points} and {number(self.length_m())} m"
         worst = int(np.argmax(self.off_m))
-        if self.off_m[worst] < _SAME_M:
-            return [said, *track.gaps(), *track.notes]
-        mean = float(np.trapezoid(self.off_m, track.times_s) / track.times_s[-1])
-        off = (
-            f"a trajectory has one speed: the host is up to {number(float(self.off_m[worst]))} m from where the log "
-            f"has it, at {number(float(track.times_s[worst]))} s, and {number(mean)} m on average; a shorter part "
-            "(--begin, --end) has a smaller difference"
-        )
-        return [said, off, *track.gaps(), *track.notes]
+        if self.off_m[worst] >= _SAME_M:
+            said += (
+                f", up to {number(float(self.off_m[worst]))} m from the log, at "
+                f"{number(float(track.times_s[worst]))} s (--tolerance-m)"
+            )
+        return [said, *track.gaps(), *track.notes]
 
 
 def trajectory(track: Track, tolerance_m: float) -> Trajectory:
     """The trajectory of a track that begins at 0.
 
-    Points that are nearer than `tolerance_m` to the line of their neighbours are left out (Douglas and Peucker, 1973).
-    The speed is the mean from the time at which the node leaves its first place until it reaches its last one.
+    Points are left out where the host is nearer than `tolerance_m` to its place at each time of the log without them:
+    Douglas and Peucker's rule (1973), with the distance at equal times (Meratnia and de By, 2004).
     """
     places, times = track.places_m, track.times_s
-    near = max(tolerance_m, 1e-6)
-    left = np.flatnonzero(np.hypot(*(places - places[0]).T) > near)
-    away = np.flatnonzero(np.hypot(*(places - places[-1]).T) > near)
-    if not len(left) or not len(away):
-        return Trajectory(track, np.round(places[:1], 2) + 0.0, 0.0, 0.0, np.hypot(*(places - places[0]).T))
-    # A node whose way ends where it began is away from both in between.
-    start = float(times[max(int(left[0]) - 1, 0)])
-    end = float(times[min(int(away[-1]) + 1, len(times) - 1)])
-    points = np.round(places[_kept(places, near)], 2) + 0.0
-    points = points[np.concatenate(([True], np.any(np.diff(points, axis=0) != 0, axis=1)))]
-    speed = round(float(_steps(points).sum()) / (end - start), 6)
-    off = np.hypot(*(places - _along(points, (times - start) * speed)).T)
-    return Trajectory(track, points, speed, round(start, 9), off)
+    still = np.hypot(*(places - places[0]).T)
+    if still.max() <= max(tolerance_m, 1e-6):
+        return Trajectory(track, np.round(places[:1], 2) + 0.0, np.empty(0), still)
+    kept = _kept(times, places, max(tolerance_m, 1e-6))
+    points, at = np.round(places[kept], 2) + 0.0, np.round(times[kept], 9)
+    host = np.column_stack([np.interp(times, at, axis) for axis in points.T])
+    return Trajectory(track, points, at, np.hypot(*(places - host).T))
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.9f}".rstrip("0").rstrip(".") + " s"
 
 
 def _steps(places: Numbers) -> Numbers:
@@ -157,47 +146,19 @@ def _steps(places: Numbers) -> Numbers:
     return np.asarray(np.hypot(*np.diff(places, axis=0).T))
 
 
-def _along(points: Numbers, gone_m: Numbers) -> Numbers:
-    """The place on a way after each distance from its first point."""
-    at = np.concatenate(([0.0], np.cumsum(_steps(points))))
-    return np.column_stack([np.interp(gone_m, at, axis) for axis in points.T])
-
-
-def _kept(places: Numbers, tolerance_m: float) -> list[int]:
+def _kept(times: Numbers, places: Numbers, tolerance_m: float) -> list[int]:
     """The places that make the way, by their numbers."""
-    # A node that waits trembles in a log: only a place that is away from the one before is another one.
-    thinned = [0]
-    for place in range(1, len(places)):
-        if np.hypot(*(places[place] - places[thinned[-1]])) > tolerance_m:
-            thinned.append(place)
-    if thinned[-1] != len(places) - 1:
-        thinned.append(len(places) - 1)
-    way = places[thinned]
-    steps = np.diff(way, axis=0)
-    # The line between two points is not the way where the node turns back on it.
-    turns = 1 + np.flatnonzero((steps[1:] * steps[:-1]).sum(axis=1) < 0)
-    edges = [0, *turns.tolist(), len(way) - 1]
-    kept = {0}
-    for first, last in pairwise(edges):
-        kept |= _bends(way, first, last, tolerance_m)
-    return [thinned[each] for each in sorted(kept)]
-
-
-def _bends(way: Numbers, first: int, last: int, tolerance_m: float) -> set[int]:
-    """The points between two of a way without which it would be further than the tolerance from its points."""
-    kept, parts = {first, last}, [(first, last)]
+    kept, parts = {0, len(places) - 1}, [(0, len(places) - 1)]
     while parts:
         first, last = parts.pop()
         if last - first < 2:
             continue
-        line = way[last] - way[first]
-        between = way[first + 1 : last] - way[first]
-        squared = float(line @ line)
-        part = np.clip(between @ line / squared, 0.0, 1.0) if squared > 0 else np.zeros(len(between))
-        distances = np.hypot(*(between - part[:, None] * line).T)
+        part = (times[first + 1 : last] - times[first]) / (times[last] - times[first])
+        line = places[first] + part[:, None] * (places[last] - places[first])
+        distances = np.hypot(*(places[first + 1 : last] - line).T)
         furthest = int(np.argmax(distances))
         if distances[furthest] > tolerance_m:
             middle = first + 1 + furthest
             kept.add(middle)
             parts += [(first, middle), (middle, last)]
-    return kept
+    return sorted(kept)

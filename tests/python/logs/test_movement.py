@@ -50,7 +50,10 @@ FCD = """<?xml version="1.0" encoding="UTF-8"?>
     <timestep time="5.00"><vehicle id="car" x="25.00" y="10.00" speed="10.00"/></timestep>
 </fcd-export>
 """
-CAR = {"waypoints_m": [[5.0, 0.0], [25.0, 0.0], [25.0, 10.0]], "speed_m_per_s": 10.0, "start": "1 s"}
+CAR = {
+    "waypoints_m": [[5.0, 0.0], [5.0, 0.0], [25.0, 0.0], [25.0, 10.0]],
+    "times": ["0 s", "1 s", "3 s", "4 s"],
+}
 
 CSV = """timestep_time;vehicle_id;vehicle_x;vehicle_y;vehicle_speed;person_id;person_x;person_y
 1.00;car;5.00;0.00;0.00;;;
@@ -102,7 +105,7 @@ def test_a_part_of_a_way_begins_at_zero(tmp_path: Path) -> None:
     log = tmp_path / "fcd.xml"
     log.write_text(FCD)
     part = way(log, "--host", "car", "--begin", "2.5", "--end", "4")
-    assert part == {"waypoints_m": [[10.0, 0.0], [25.0, 0.0]], "speed_m_per_s": 10.0}
+    assert part == {"waypoints_m": [[10.0, 0.0], [25.0, 0.0]], "times": ["0 s", "1.5 s"]}
     assert "car' is in fcd.xml from 1 to 5 s" in str(made(log, "--host", "car", "--begin", "6").exception)
 
 
@@ -127,12 +130,11 @@ def test_a_node_of_ns2_is_a_trajectory(tmp_path: Path) -> None:
     for written in (SETDEST, "﻿" + SETDEST, SETDEST.replace("\n", "\r\n")):
         log.write_text(written, newline="")
         found = way(log, "--host", "0")
-        assert found["waypoints_m"] == [[10.0, 20.0], [50.0, 20.0], [50.0, 60.0]]
-        assert (found["speed_m_per_s"], found["start"]) == (4.0, "2 s")
+        assert found["waypoints_m"] == [[10.0, 20.0], [10.0, 20.0], [50.0, 20.0], [50.0, 60.0]]
+        assert found["times"] == ["0 s", "2 s", "12 s", "22 s"]
     assert way(log, "--host", "1") == {
-        "waypoints_m": [[0.0, 0.0], [9.0, 0.0]],
-        "speed_m_per_s": 3.0,
-        "start": "3 s",
+        "waypoints_m": [[0.0, 0.0], [0.0, 0.0], [9.0, 0.0]],
+        "times": ["0 s", "3 s", "6 s"],
     }
 
 
@@ -141,18 +143,26 @@ def test_a_way_that_is_broken_off_ends_where_the_next_begins(tmp_path: Path) -> 
     log = tmp_path / "scen.tcl"
     head = "$n(a) set X_ 0\n$n(a) set Y_ 0\n$ns at 0 {$n(a) setdest 100 0 10}\n"
     log.write_text(head + '$ns at 2.0 "$n(a) setdest 0 0 10"\n')
-    assert way(log) == {"waypoints_m": [[0.0, 0.0], [20.0, 0.0], [0.0, 0.0]], "speed_m_per_s": 10.0}
+    assert way(log) == {"waypoints_m": [[0.0, 0.0], [20.0, 0.0], [0.0, 0.0]], "times": ["0 s", "2 s", "4 s"]}
     log.write_text(head + '$ns at 2.0 "$n(a) setdest 0 0 0"\n')
-    assert way(log) == {"waypoints_m": [[0.0, 0.0], [20.0, 0.0]], "speed_m_per_s": 10.0}
+    assert way(log) == {"waypoints_m": [[0.0, 0.0], [20.0, 0.0]], "times": ["0 s", "2 s"]}
 
 
-def test_changes_of_speed_are_reported(tmp_path: Path) -> None:
-    """10 m in 1 s, then 10 m in 4 s: at 4 m/s the host is at 4 m after 1 s, 6 m behind."""
+def test_changes_of_speed_and_stops_stay(tmp_path: Path) -> None:
+    """10 m in 1 s, 10 m in 4 s, and 5 s at a light. The scenario takes it."""
     log = tmp_path / "log.csv"
-    log.write_text("time_s,host,x_m,y_m\n0,a,0,0\n1,a,10,0\n5,a,20,0\n")
+    log.write_text("time_s,host,x_m,y_m\n0,a,0,0\n1,a,10,0\n5,a,20,0\n7,a,20.3,0\n10,a,20,0\n12,a,40,0\n")
     done = made(log)
-    assert tomli.loads(done.stdout)["trajectory"]["speed_m_per_s"] == 4.0
-    assert "the host is up to 6 m from where the log has it, at 1 s, and 3 m on average" in done.stderr
+    assert tomli.loads(done.stdout)["trajectory"] == {
+        "waypoints_m": [[0.0, 0.0], [10.0, 0.0], [20.0, 0.0], [20.0, 0.0], [40.0, 0.0]],
+        "times": ["0 s", "1 s", "5 s", "10 s", "12 s"],
+    }
+    assert "a way of 5 points and 40 m, up to 0.3 m from the log, at 7 s (--tolerance-m)" in done.stderr
+    street = (ROOT / "examples/gallery/street.toml").read_text(encoding="utf-8")
+    driven = re.sub(r"(?m)^trajectory = .*$", done.stdout.strip(), street)
+    assert driven != street
+    (tmp_path / "street.toml").write_text(driven, encoding="utf-8")
+    assert load(tmp_path / "street.toml").to_dict()["hosts"][0]["trajectory"]["times"][2] == "5 s"
 
 
 def test_degrees_are_metres_from_the_origin(tmp_path: Path) -> None:
@@ -197,7 +207,8 @@ def test_points_that_make_no_difference_are_left_out() -> None:
     assert found.length_m() == pytest.approx(1000 * math.pi / 2, rel=1e-3)
     waits = np.array([[0, 0], [0.1, 0], [0, 0], [0.1, 0.1], [0, 0], [50, 0], [100, 0.0]])
     found = trajectory(Track("a", np.arange(7.0), waits), 1.0)
-    assert (found.waypoints_m.tolist(), found.start_s) == ([[0, 0], [100, 0]], 4.0)
+    assert found.waypoints_m.tolist() == [[0, 0], [0, 0], [100, 0]]
+    assert found.times_s.tolist() == [0, 4, 6]
 
 
 @pytest.mark.parametrize(

@@ -202,6 +202,12 @@ def defaults() -> dict[str, dict[str, Any]]:
     ftp, cbr = (flow["app"] for flow in filled["flows"])
     protocols = {protocol: _moving(protocol) for protocol in _PROTOCOLS}
     cell = filled["cells"]["bs"]
+    roaming = Scenario(
+        _SMALLEST.replace("[cells.bs]", '[cells.bs]\nmedium = { kind = "dcf" }')
+        + '[radio]\nkind = "802.11"\n'
+    ).parameters["radio"]
+    # Its kind is a parameter of the page, too.
+    security = {f"security.{name}": value for name, value in roaming.pop("security").items()}
     tables = {
         "network.md default": filled["network"],
         "medium.md default": Scenario(
@@ -212,10 +218,7 @@ def defaults() -> dict[str, dict[str, Any]]:
         ).parameters["cells"]["bs"]["medium"],
         "radio.md hard": filled["radio"],
         "radio.md soft": Scenario(f'{_SMALLEST}[radio]\nkind = "soft"\n').parameters["radio"],
-        "wifi-roaming.md default": Scenario(
-            _SMALLEST.replace("[cells.bs]", '[cells.bs]\nmedium = { kind = "dcf" }')
-            + '[radio]\nkind = "802.11"\n'
-        ).parameters["radio"],
+        "wifi-roaming.md default": roaming | security,
         "measurement.md default": protocols["lte-x2"]["radio"]["measurement"],
         "scheduler.md default": {
             "scheduler": {"time_constant": cell["scheduler"]["time_constant"]},

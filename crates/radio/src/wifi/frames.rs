@@ -1,7 +1,8 @@
 //! Frames of 802.11 that are no data, and the messages of base stations among each other and with their server: their kinds,
 //! names and sizes, and the answers of a base station.
 
-use super::params::ManagementSizes;
+use super::params::{ManagementSizes, Wifi};
+use super::security::{Authentication, Security};
 use roamlab_engine::Bytes;
 
 /// A management frame, or a frame or message with keys.
@@ -91,6 +92,21 @@ impl Management {
         "key-request",
         "key-answer",
     ];
+
+    /// The names of those that are sent with these parameters.
+    pub fn names_with(wifi: &Wifi) -> impl Iterator<Item = &'static str> {
+        let Security { kind, fast_transition, .. } = wifi.security;
+        let (keys, eap) = (wifi.security.has_keys(), kind == Authentication::Eap);
+        let reports = wifi.neighbour_reports;
+        Management::NAMES.iter().copied().filter(move |name| match *name {
+            name if name.starts_with("fast-") => fast_transition,
+            "key-request" | "key-answer" => fast_transition,
+            name if name.starts_with("key-message-") => keys,
+            name if name.starts_with("eap-") || name.starts_with("radius-") => eap,
+            name if name.starts_with("neighbour-") => reports,
+            _ => true,
+        })
+    }
 
     /// The name as written in records and faults.
     pub const fn name(self) -> &'static str {

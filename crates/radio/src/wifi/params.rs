@@ -1,7 +1,6 @@
 //! The parameters of roaming with 802.11. The plan gives the coverage of a host; the host detects changes and roams.
 
-use super::frames::Management;
-use super::security::{Authentication, Security};
+use super::security::Security;
 use crate::handover::{BadVisit, InFlightAtBreak, Motion, Radio, overlapping};
 use crate::visit::Visit;
 use roamlab_engine::{Bytes, Duration, Time};
@@ -281,21 +280,6 @@ impl Wifi {
         }
         self.security.check()?;
         self.sizes.check()
-    }
-
-    /// The names of the frames and messages that are sent with these parameters.
-    pub fn messages(&self) -> impl Iterator<Item = &'static str> {
-        let Security { kind, fast_transition, .. } = self.security;
-        let (keys, eap) = (self.security.has_keys(), kind == Authentication::Eap);
-        let reports = self.neighbour_reports;
-        Management::NAMES.iter().copied().filter(move |name| match *name {
-            name if name.starts_with("fast-") => fast_transition,
-            "key-request" | "key-answer" => fast_transition,
-            name if name.starts_with("key-message-") => keys,
-            name if name.starts_with("eap-") || name.starts_with("radius-") => eap,
-            name if name.starts_with("neighbour-") => reports,
-            _ => true,
-        })
     }
 
     /// The channel of the cell with this number that names none: 1, 6, 11 and on in steps of five.

@@ -15,6 +15,7 @@ pub struct Security {
     /// Keys of an EAP authentication that are used again.
     pub key_caching: KeyCaching,
     /// The node of the authentication server, of `kind = "eap"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// Requests of EAP, each with a response that goes to the server.
     pub eap_rounds: u32,

@@ -152,7 +152,7 @@ const ABSENT: &[Absent] = &[
     Absent {
         words: &["nr-radio", "mmwave", "umts", "bluetooth", "satellite"],
         nearest: "hard",
-        how: "`hard` with a gap, a [recorded rate](import.md) for the link, and [random loss](models/random-loss.md)",
+        how: "`hard` with a gap, a [recorded rate](import.md) for the link, and [random loss](models/random-loss.md); satellites have [visits and delays](import.md#orbits)",
         section: "radios-and-media",
     },
     Absent {
@@ -164,7 +164,7 @@ const ABSENT: &[Absent] = &[
     Absent {
         words: &["random-waypoint", "random-walk", "gauss-markov", "manhattan", "sumo"],
         nearest: "random-neighbour",
-        how: "a random neighbour of the cell each time, or a `schedule` from a file; a `trajectory` goes through given points",
+        how: "a random neighbour of the cell each time, or a `schedule` from a file; a `trajectory` goes through given points, those of [SUMO and ns-2](import.md#movement) too",
         section: "movement",
     },
     Absent {

@@ -318,7 +318,7 @@ fn unfinished_trajectories(scenario: &Scenario) -> Vec<Problem> {
         if let Some(problem) = motionless(trajectory, &at) {
             return Some(problem);
         }
-        let (length, speed) = (trajectory.length_m(), trajectory.speed_m_per_s);
+        let length = trajectory.length_m();
         if trajectory.start >= end {
             let message = format!(
                 "the host sets out at {}, and the run ends at {end}: it never moves",
@@ -327,14 +327,14 @@ fn unfinished_trajectories(scenario: &Scenario) -> Vec<Problem> {
             let help = "write an earlier time, or lengthen `run.duration`";
             return Some(Problem::at(at("start"), message).help(help));
         }
-        let gone = |from: Duration| speed * end.saturating_sub(from).as_secs_f64();
+        let gone = |from: Duration| trajectory.gone_m(end.saturating_sub(from));
         let own = gone(trajectory.start);
         let message = format!(
             "the host goes {own:.1} m of its {length:.0} m until the run ends at {end}: most of its way is never seen"
         );
         let (part, help) = if 2.0 * gone(Duration::ZERO) < length {
             (
-                "speed_m_per_s",
+                if trajectory.times.is_empty() { "speed_m_per_s" } else { "times" },
                 "write a higher speed, lengthen `run.duration`, or leave out the points that it does not reach",
             )
         } else {
@@ -347,7 +347,7 @@ fn unfinished_trajectories(scenario: &Scenario) -> Vec<Problem> {
 
 /// A trajectory on which a host never moves, or faster than any train.
 fn motionless(trajectory: &Trajectory, at: &impl Fn(&str) -> String) -> Option<Problem> {
-    let (length, speed) = (trajectory.length_m(), trajectory.speed_m_per_s);
+    let (length, speed) = (trajectory.length_m(), trajectory.fastest_m_per_s());
     if length > 0.0 && speed == 0.0 {
         let message = format!("the host stays at the first point of its {length:.0} m: its speed is 0 m/s");
         return Some(
@@ -373,6 +373,11 @@ fn motionless(trajectory: &Trajectory, at: &impl Fn(&str) -> String) -> Option<P
     }
     if speed > FASTEST_M_PER_S {
         let message = format!("{speed} m/s are {:.0} km/h: no train is so fast", 3.6 * speed);
+        if !trajectory.times.is_empty() {
+            return Some(
+                Problem::at(at("times"), message).help("write later times, or points that are nearer"),
+            );
+        }
         return Some(
             Problem::at(at("speed_m_per_s"), message)
                 .help(format!("write {} for {speed} km/h", rounded((speed / 3.6 * 10.0).round() / 10.0))),

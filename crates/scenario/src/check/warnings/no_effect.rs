@@ -8,7 +8,7 @@ use crate::schema::{ChangeSpec, HostSpec, LinkSpec, Scenario};
 use crate::suggest::known_value;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{MobilitySpec, matches};
-use roamlab_radio::{Motion, SignalSpec, Trajectory, Visit};
+use roamlab_radio::{Management, Motion, SignalSpec, Trajectory, Visit};
 use roamlab_traffic::AppSpec;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
@@ -66,7 +66,7 @@ fn unwatched_hosts(scenario: &Scenario) -> Vec<Problem> {
     let by_position = scenario.radio.measurement().is_some_and(|spec| spec.signal == SignalSpec::Positions);
     let goes = |host: &HostSpec| {
         let entered = |pair: &[Visit]| pair[1].at < scenario.run.duration && pair[0].cell != pair[1].cell;
-        let on_its_way = |way: &Trajectory| way.speed_m_per_s > 0.0 && way.length_m() > 0.0;
+        let on_its_way = |way: &Trajectory| way.fastest_m_per_s() > 0.0 && way.length_m() > 0.0;
         (host.plan.is_some() && host.stays().is_empty() && scenario.cells_of(host).len() > 1)
             || host.stays().windows(2).any(entered)
             || (by_position && host.trajectory.as_ref().is_some_and(on_its_way))
@@ -418,7 +418,7 @@ fn unsent_messages(scenario: &Scenario) -> Vec<Problem> {
     let mut sent: BTreeSet<&str> =
         scenario.protocols().flat_map(|(_, spec)| spec.messages().iter().copied()).collect();
     if let Some(wifi) = scenario.radio.roaming() {
-        sent.extend(wifi.messages());
+        sent.extend(Management::names_with(wifi));
     }
     if scenario.flows.iter().any(|flow| flow.path_change.is_some()) {
         sent.insert(PATH_CHANGE);
