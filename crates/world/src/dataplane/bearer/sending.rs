@@ -212,6 +212,17 @@ impl Sending {
         released
     }
 
+    /// True if confirmations on their way confirm all packets up to this number, so that a re-establishment behind them
+    /// repeats none of these. `heard`: as of [`settle`](Self::settle).
+    pub fn confirms_up_to(&self, number: u32, heard: impl Fn(LinkId, Time) -> bool) -> bool {
+        let mut coming = self.unheard.clone();
+        let last = self.confirmations.iter().rposition(|each| heard(each.link, each.sent));
+        let Some(last) = last else { return false };
+        coming.extend(self.confirmations.iter().take(last + 1).map(|each| each.number));
+        let mut open = self.transmitter.unconfirmed().map(|(number, _)| number);
+        open.by_ref().take_while(|open| *open <= number).all(|open| coming.contains(&open))
+    }
+
     /// A packet is confirmed. A copy that RLC was to send again is returned.
     fn confirm(&mut self, number: u32) -> Option<PacketId> {
         let state =

@@ -2,7 +2,7 @@
 
 use super::{Done, Network};
 use crate::context::Context;
-use crate::dataplane::bearer::{Arrived, Sdu, State, StationEnd, Witness};
+use crate::dataplane::bearer::{Arrived, Line, Sdu, State, StationEnd, Witness};
 use crate::ids::HostAtAgent;
 use roamlab_mobility::{BearerValues, RlcMode};
 use roamlab_packet::{
@@ -226,15 +226,27 @@ impl Network {
         Some(collected)
     }
 
-    /// True if a packet to a host is also at another base station, which has got a copy or has sent it here. A central unit has
-    /// all packets of its distributed units, except those that it has given up.
+    /// True if a packet to a host is also at another base station, which has got a copy or has sent it here, and whose bearer
+    /// is not over. A central unit has all packets of its distributed units, except those that it has given up.
     pub(super) fn is_elsewhere(&self, node: NodeId, host: Addr, number: u32) -> bool {
-        let central = self.nodes[node].central.and_then(|central| self.nodes.at(central));
-        let end = self.radio_bearers.look_at(central.unwrap_or(node), host);
-        end.is_some_and(|end| match central {
-            Some(_) => !end.sending.is_only(number),
-            None => end.is_copied(number),
-        }) || central.is_none() && self.radio_bearers.has_copied_to(host, self.nodes[node].addr, number)
+        if let Some(central) = self.nodes[node].central.and_then(|central| self.nodes.at(central)) {
+            let end = self.radio_bearers.look_at(central, host);
+            return end.is_some_and(|end| !end.sending.is_only(number));
+        }
+        let here = self.nodes[node].addr;
+        self.radio_bearers.ends_of(host).any(|(source, end)| {
+            let has_sent = source != node && end.has_copied_to(here, number);
+            let mut copies = end.who_has(number).filter(|target| *target != here);
+            has_sent && !end.ended
+                || (has_sent || source == node) && copies.any(|target| self.expects(target, host))
+        })
+    }
+
+    /// True if the bearer of a host at a base station is not over.
+    fn expects(&self, station: Addr, host: Addr) -> bool {
+        let Some(station) = self.nodes.at(station) else { return false };
+        let waits = self.nodes[station].buffers.keys().any(|key| key.host == host);
+        waits || self.radio_bearers.look_at(station, host).is_some_and(|end| !end.ended)
     }
 
     /// The end of a bearer at a base station is over: all that waits there, with whether another one has it too.
@@ -247,8 +259,11 @@ impl Network {
         let Some(values) = self.bearer_values(node, key) else { return Vec::new() };
         self.note_lost_numbers(cx);
         let is_unit = self.nodes[node].central.is_some();
+        let Some(end) = self.radio_bearers.look_at(node, key.host) else { return Vec::new() };
+        let copies = end.copied.iter().filter(|(target, _)| self.expects(**target, key.host));
+        let copied = copies.map(|(_, behind)| *behind).max().unwrap_or(0);
         let Some(end) = self.radio_bearers.known_station(node, key.host) else { return Vec::new() };
-        let copied = end.copied.values().copied().max().unwrap_or(0);
+        let had_copied = end.copied.clone();
         end.withdraw_copies(&[]);
         let handed_over = end.handed_over.max(if is_unit { u32::MAX } else { copied });
         let mut new = StationEnd::new(key.slot, values);
@@ -256,15 +271,16 @@ impl Network {
         new.restarted = cx.now;
         new.given_up = end.receiver.given_up().collect();
         new.withdrawn = std::mem::take(&mut end.withdrawn);
+        new.had_copied = had_copied;
         new.sending.succeed(&mut end.sending);
         let mut old = std::mem::replace(end, new);
-        let line = old.line.into_iter().map(|line| (line.packet.take(), !line.copied.is_empty()));
-        let mut ended: Vec<(PacketId, bool)> = line.collect();
+        let has_copy = |line: &Line| line.copied.iter().any(|target| self.expects(*target, key.host));
+        let line = old.line.into_iter().map(|line| (has_copy(&line), line.packet.take()));
+        let mut ended: Vec<(PacketId, bool)> = line.map(|(copied, packet)| (packet, copied)).collect();
         for (number, Kept { sdu, .. }) in old.sending.transmitter.take_all() {
             match sdu {
                 Sdu { state: State::Lost(packet), .. } => {
-                    let is_elsewhere =
-                        number < copied && !is_unit || self.is_elsewhere(node, key.host, number);
+                    let is_elsewhere = self.is_elsewhere(node, key.host, number);
                     ended.push((packet.take(), is_elsewhere));
                 }
                 // Packets that were handed over and have come back are here alone.
@@ -293,7 +309,10 @@ impl Network {
         let Some(end) = self.radio_bearers.known_host(node).filter(|end| end.sending.repairs()) else {
             return false;
         };
-        end.sending.transmitter.repeats(wanted)
+        let heard = |link, sent| {
+            super::bearer_air::hears_status(node, (link, sent), (&self.cells, &self.nodes, &self.links))
+        };
+        end.sending.transmitter.repeats(wanted) && !end.sending.confirms_up_to(wanted, heard)
             || self.cells.waiting(node).any(|packet| number(packet) == Some(wanted))
             || self.radio_bearers.has_come(host, wanted)
     }
