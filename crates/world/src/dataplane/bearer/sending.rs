@@ -166,6 +166,13 @@ impl Sending {
         }
     }
 
+    /// (Central unit) numbers of packets that distributed units may have.
+    pub fn below(&self) -> impl Iterator<Item = u32> {
+        let is_below = |(_, sdu): &(u32, &Sdu)| matches!(sdu.state, State::Below(_));
+        let kept = self.transmitter.kept().filter(is_below).map(|(number, _)| number);
+        kept.chain(self.only.iter().copied())
+    }
+
     /// True if no copy is kept of a packet that is elsewhere still.
     pub fn is_only(&self, number: u32) -> bool {
         self.only.contains(&number)

@@ -158,6 +158,7 @@ impl Network {
         let values = self.asked_bearer(node, key)?;
         self.settle_station(node, key.host, cx);
         let cause = cx.current_cause();
+        let given_up = self.given_up_below(node, key.host);
         let end = self.radio_bearers.station(node, key.host, (key.slot, values));
         end.skipped = status;
         let skipped = |number: u32, end: &StationEnd| end.is_skipped(number);
@@ -169,10 +170,14 @@ impl Network {
             packet.header.dst == key.host
                 && pool.number(packet).is_some_and(|number| number < known.0 || known.1.contains(&number))
         };
+        let (only, kept): (Vec<u32>, Vec<u32>) =
+            kept.into_iter().partition(|number| given_up.contains(number));
+        only.into_iter().for_each(|number| end.sending.abandon(number));
         for number in kept {
             lost.extend(end.sending.skip(number).map(|packet| packet.take()));
         }
-        let known_too = |number: u32| number < known.0 || known.1.contains(&number);
+        let known_too =
+            |number: u32| (number < known.0 || known.1.contains(&number)) && !given_up.contains(&number);
         end.sending.forget_abandoned(known_too);
         if let Some(cell) = self.nodes[node].serves {
             lost.extend(self.links.take_matching(self.cells.air(cell), false, &is_known, cx));
@@ -186,6 +191,17 @@ impl Network {
         self.number_line(node, key.host, cx);
         self.watch_station(node, key.host, cx);
         Ok(())
+    }
+
+    /// Numbers of packets that a central unit has given to distributed units, and that the host no longer waits for: of such a
+    /// packet a distributed unit may have the only copy.
+    fn given_up_below(&self, node: NodeId, host: Addr) -> BTreeSet<u32> {
+        let Some(station) = self.radio_bearers.look_at(node, host) else { return BTreeSet::new() };
+        let Some(end) = self.radio_bearers.known_host(NodeId(host.number() as u32)) else {
+            return BTreeSet::new();
+        };
+        let numbers = station.sending.below();
+        numbers.filter(|number| end.receiver.has_given_up(*number)).collect()
     }
 
     /// Packets of a base station for a host, to be held back: in order of their numbers those that are not confirmed, then
