@@ -56,7 +56,7 @@ pub(crate) enum Message {
         released: bool,
     },
     /// Who has the path switched → who switches it.
-    ModifyBearerRequest { base_station: Addr },
+    ModifyBearerRequest { base_station: Addr, complete: bool },
     /// Core network → base station: this UE has a new connection there.
     InitialContextSetup,
     /// Core network → the base station that had the UE before: it has another connection now.

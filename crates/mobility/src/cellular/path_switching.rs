@@ -132,8 +132,10 @@ impl PathSwitching {
 
     fn ask(&self, host: Addr, out: &mut dyn Out) {
         let Some(change) = self.hosts.get(&host).and_then(|known| known.change.as_ref()) else { return };
-        let Request { id, base_station, .. } = change.request;
-        out.send(self.gateway, Signal::about(host, id, Message::ModifyBearerRequest { base_station }));
+        let Request { id, base_station, asks, .. } = change.request;
+        let complete = asks == Asks::Notice;
+        let message = Message::ModifyBearerRequest { base_station, complete };
+        out.send(self.gateway, Signal::about(host, id, message));
     }
 
     /// The gateway has answered; the base station that the path went to before, if it went to another one.

@@ -123,7 +123,7 @@ impl From<Message> for Kind {
             Message::PathSwitchRequest { base_station, .. } => Kind::PathSwitchRequest { base_station },
             Message::PathSwitchRequestAck => Kind::PathSwitchRequestAck,
             Message::PathSwitchRequestFailure { .. } => Kind::PathSwitchRequestFailure,
-            Message::ModifyBearerRequest { base_station } => Kind::ModifyBearerRequest { base_station },
+            Message::ModifyBearerRequest { base_station, .. } => Kind::ModifyBearerRequest { base_station },
             Message::InitialContextSetup => Kind::InitialContextSetup,
             Message::ContextReleaseCommand => Kind::ContextReleaseCommand,
             Message::ContextRelease => Kind::ContextRelease,

@@ -101,6 +101,7 @@ crate::transitions! {
     "switching" | "f1u-delivery-status" | "the last one of the source" | "recover bearer" | "same";
     "reached, switching" | "f1-ul-rrc-message-transfer" | "the host is at another distributed unit" | "serve through, skip received, release, route, route to reorder queue, recover bearer, f1-ue-context-release-command, f1-ue-context-setup-request" | "reached";
     "preparing, switching, admitting" | "f1-ul-rrc-message-transfer" | "the host continues its connection elsewhere" | "f1-ue-context-setup-request, f1-ue-context-release-command, start buffering, f1-dl-rrc-message-transfer" | "reached";
+    "switching" | "xn-retrieve-ue-context-request" | "newer: the host has come elsewhere" | "f1-ue-context-release-command, xn-retrieve-ue-context-response" | "reached";
     "switching" | "time" | "the host has not come: it stays" | "f1-ue-context-setup-request, f1-ue-context-release-command" | "reached";
     "reached" | "f1-ue-context-release-request" | "the host has gone; RLC has given a packet up" | "start buffering, f1-dl-rrc-message-transfer" | "same";
     "reached, preparing" | "f1-ue-context-release-request" | "the host has gone, and had no connection" | "f1-ue-context-release-command" | "none";
@@ -420,6 +421,10 @@ impl CentralUnit {
             Kind::UnitReleaseComplete => {}
             Kind::HandoverRequest { .. } | Kind::NgHandoverRequest { .. } => {
                 self.requested(from, message, now, out)
+            }
+            Kind::RetrieveContextRequest { .. } | Kind::ContextReleaseCommand => {
+                self.host_is_elsewhere(about, now, out);
+                self.pass(Input::Message { from, message }, now, out);
             }
             _ => self.pass(Input::Message { from, message }, now, out),
         }

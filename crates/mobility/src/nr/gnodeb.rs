@@ -53,7 +53,7 @@ crate::transitions! {
     "conditional" | "xn-handover-success" | "the host has gone; cancels the others" | "xn-handover-cancel, freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
     "conditional" | "time" | "the candidates' time is over, or the host is long gone: cancels all" | "xn-handover-cancel, rrc-conditional-reconfiguration" | "serving";
     "executing" | "time" | "TXnRELOCoverall, the host is present: takes it back" | "xn-handover-cancel, ng-handover-cancel, gtpu-end-marker, resume bearer, release, route, route to reorder queue" | "serving";
-    "executing" | "time" | "TXnRELOCoverall, the host has gone" | "ng-ue-context-release-request" | "leaving";
+    "executing" | "time" | "TXnRELOCoverall, the host has gone, or asks for another connection" | "ng-ue-context-release-request" | "leaving";
     "serving, preparing, executing" | "xn-ue-context-release" | "not older, the host has gone" | "start buffering, release into tunnel, route to buffer" | "leaving";
     "serving, preparing, executing, leaving" | "xn-ue-context-release" | "the same, the end marker has passed, or nothing is forwarded" | "no route, end bearer" | "none";
     "executing" | "ng-ue-context-release-command" | "of its handover: forwards what still comes" | "ng-ue-context-release-complete" | "leaving";
@@ -86,12 +86,12 @@ crate::transitions! {
     "preparing, executing, conditional, dual" | "rrc-reestablishment-request" | "the same: takes it back" | "xn-handover-cancel, ng-handover-cancel, resume bearer, gtpu-end-marker, forward bearer, start buffering, route to buffer, route to reorder queue, rrc-reestablishment" | "serving";
     "prepared" | "rrc-reestablishment-request" | "of a host that is expected" | "rrc-reestablishment" | "same";
     "none" | "rrc-reestablishment-request" | "of a present host that another base station has" | "xn-retrieve-ue-context-request" | "retrieving";
-    "leaving, executing, retrieving" | "rrc-reestablishment-request" | "the same" | "xn-retrieve-ue-context-request" | "same";
+    "any" | "rrc-reestablishment-request" | "the same, and the context here is older" | "xn-retrieve-ue-context-request" | "same";
     "any" | "rrc-reestablishment-request" | "of a present host without a context" | "rrc-fallback-setup" | "same";
-    "retrieving, executing, leaving" | "xn-retrieve-ue-context-response" | "of the last request" | "end bearer, gtpu-end-marker, start buffering, route to buffer, route to reorder queue, rrc-reestablishment, xn-u-address-indication" | "prepared";
+    "any" | "xn-retrieve-ue-context-response" | "of the last request, perhaps in place of an older context" | "end bearer, gtpu-end-marker, start buffering, route to buffer, route to reorder queue, rrc-reestablishment, xn-u-address-indication" | "prepared";
     "retrieving" | "xn-retrieve-ue-context-response" | "of the last request, the host has gone" | "" | "none";
     "retrieving" | "xn-retrieve-ue-context-failure" | "of the last request" | "rrc-fallback-setup" | "none";
-    "leaving, executing" | "xn-retrieve-ue-context-failure" | "of the last request" | "rrc-fallback-setup" | "same";
+    "any" | "xn-retrieve-ue-context-failure" | "of the last request, with an older context" | "rrc-fallback-setup" | "same";
     "retrieving" | "time" | "T301" | "" | "none";
     "serving" | "xn-retrieve-ue-context-request" | "of a host that has gone" | "xn-retrieve-ue-context-response" | "same";
     "preparing, executing, conditional, dual" | "xn-retrieve-ue-context-request" | "the same: what was prepared is off" | "xn-handover-cancel, resume bearer, gtpu-end-marker, forward bearer, start buffering, route to buffer, xn-retrieve-ue-context-response" | "serving";
@@ -136,6 +136,8 @@ struct Host {
     resuming: Option<Resuming>,
     /// The target has reported that the host has come.
     succeeded: bool,
+    /// The host has been handed over, and asks for another connection here.
+    renounced: bool,
     /// The host is still at its source, too.
     dual: bool,
     /// The host may not know that its bearer has begun again.
@@ -199,6 +201,7 @@ impl Host {
             numbers_by: None,
             resuming: None,
             succeeded: false,
+            renounced: false,
             dual: false,
             unsure: false,
             set_up: None,
@@ -284,8 +287,8 @@ impl GNodeB {
         let Some(known) = self.hosts.get_mut(&host) else { return };
         let present = self.present.contains(&host);
         let (address, core, rules) = (self.address, self.amf, &self.rules);
-        // A host that has reached the target is not taken back, even if it has not left yet.
-        let present = present && !known.succeeded;
+        // A host that has reached the target is not taken back, even if it has not left yet, or has given its connection up.
+        let present = present && !known.succeeded && !known.renounced;
         let out = &mut Outbox { out, amf: core, by_core, dual: self.params.daps };
         if !react(known, &mut Environment { address, core, rules, host, present, now, out }) {
             self.hosts.remove(&host);
@@ -297,6 +300,9 @@ impl GNodeB {
         let about = (host, id);
         match kind {
             Kind::ServiceRequest { first } if self.present.contains(&host) => {
+                if let Some(known) = self.hosts.get_mut(&host) {
+                    known.renounced |= known.context.has_handed_over();
+                }
                 if self.has_answered(host, first) {
                     // The request and the answer to the one before have crossed.
                     self.connected_again(about, now, out);

@@ -313,6 +313,8 @@ pub enum Step {
     Switch {
         /// Which.
         base_station: Addr,
+        /// A handover over N2 is complete, and the AMF is going to release its source.
+        complete: bool,
     },
     /// Packets that this source forwards are dropped from now on.
     EndForwarding {

@@ -51,8 +51,8 @@ impl Out for Outbox<'_> {
             Block::EndMarker => (to, Kind::EndMarker { source: None }),
             Block::InitialContextSetup => (to, Kind::InitialContextSetup),
             Block::ContextReleaseCommand => (to, Kind::ContextReleaseCommand),
-            Block::ModifyBearerRequest { base_station } => {
-                (to, Kind::UpdateRequest { step: super::Step::Switch { base_station } })
+            Block::ModifyBearerRequest { base_station, complete } => {
+                (to, Kind::UpdateRequest { step: super::Step::Switch { base_station, complete } })
             }
             // NR measures by its own configuration, accesses without messages, and answers itself.
             Block::MeasurementControl | Block::RandomAccessResponse | Block::Reestablishment => return,

@@ -87,11 +87,14 @@ impl Smf {
             let end = now + self.params.timers.overall() + self.params.release_after;
             session.forwarding.push((end, id, source));
         }
-        if let Step::Switch { .. } = step {
-            for (end, of, _) in &mut session.forwarding {
-                if *of == id {
-                    *end = now + self.params.release_after;
-                }
+        if let Step::Switch { complete, .. } = step {
+            // The AMF releases the source as long after the notice (TS 23.502 §4.9.1.3.3).
+            //
+            // ASSUMPTION: a host that re-establishes its connection at the target has the path switched without a notice, and the
+            // target releases the source behind that: packets are forwarded until then.
+            let switched = if complete { now } else { now + delay };
+            for (end, _, _) in session.forwarding.iter_mut().filter(|(_, of, _)| *of == id) {
+                *end = switched + self.params.release_after;
             }
         }
         // A handover may be prepared while the path of the last one is being switched.

@@ -23,8 +23,8 @@ crate::transitions! {
 pub struct Upf {
     paths: Paths,
     params: Arc<Params>,
-    /// Targets by host and source, for which packets are forwarded.
-    relays: BTreeMap<(Addr, Addr), Addr>,
+    /// Targets by host and source, for which packets are forwarded, and since which handover.
+    relays: BTreeMap<(Addr, Addr), (Addr, Identification)>,
     /// Hosts and sources from which nothing is forwarded any more, while the path goes there still: what they forward would
     /// come back to them.
     ended: BTreeSet<(Addr, Addr)>,
@@ -41,7 +41,7 @@ impl Upf {
     fn modify(&mut self, host: Addr, id: Identification, step: Step, out: &mut Vec<Action>) -> bool {
         match step {
             Step::Prepare => {}
-            Step::Switch { base_station } => {
+            Step::Switch { base_station, .. } => {
                 let sending = &mut Outbox { out, amf: base_station, by_core: false, dual: false };
                 let changed = self.paths.switch(host, base_station, id, sending);
                 let Upf { paths, ended, .. } = self;
@@ -53,15 +53,18 @@ impl Upf {
                 return changed;
             }
             Step::Forward { source, target } => {
-                self.relays.insert((host, source), target);
+                self.relays.insert((host, source), (target, id));
                 self.ended.remove(&(host, source));
                 let via = Via::Relay { source, to: target };
                 out.push(Action::SetRoute { host, from: Some(source), via, watch: false });
             }
             Step::EndForwarding { source } => {
-                if self.relays.remove(&(host, source)).is_none() {
+                // The source of an older handover may have handed the host over again.
+                let is_over = |(_, since): &(Addr, Identification)| *since <= id;
+                if !self.relays.get(&(host, source)).is_some_and(is_over) {
                     return true;
                 }
+                self.relays.remove(&(host, source));
                 if self.paths.is_at(host, source) {
                     self.ended.insert((host, source));
                     out.push(Action::SetRoute { host, from: Some(source), via: Via::Discard, watch: false });
@@ -97,7 +100,7 @@ impl Agent for Upf {
                 out.extend(changed.then(|| answer.to(from)));
             }
             Kind::EndMarker { .. } => {
-                if let Some(&target) = self.relays.get(&(host, from)) {
+                if let Some(&(target, _)) = self.relays.get(&(host, from)) {
                     let kind = Kind::EndMarker { source: Some(from) };
                     out.push(Message::about(host, id, kind).to(target));
                 }

@@ -114,10 +114,10 @@ impl RadioBearers {
         })
     }
 
-    /// True if a base station has sent another one a copy of the packet with this number.
-    pub fn has_copied_to(&self, host: Addr, to: Addr, number: u32) -> bool {
+    /// The ends of a host's bearer at base stations.
+    pub fn ends_of(&self, host: Addr) -> impl Iterator<Item = (NodeId, &StationEnd)> {
         let (first, last) = ((host, NodeId(0)), (host, NodeId(u32::MAX)));
-        self.stations.range(first..=last).any(|(_, end)| end.has_copied_to(to, number))
+        self.stations.range(first..=last).map(|((_, station), end)| (*station, end))
     }
 
     /// The bearer of a host begins again: copies that base stations have sent are of the old one.
@@ -126,6 +126,7 @@ impl RadioBearers {
         for (_, end) in self.stations.range_mut(first..=last) {
             end.copied.clear();
             end.withdrawn.clear();
+            end.had_copied.clear();
         }
     }
 

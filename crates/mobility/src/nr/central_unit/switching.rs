@@ -1,9 +1,9 @@
 //! Switches of hosts between distributed units of one central unit.
 
 use super::{CentralUnit, Link, Switch};
-use crate::Identification;
 use crate::nr::message::Purpose;
 use crate::nr::{Action, Input, Kind, Message, Phase};
+use crate::{Identification, L2Trigger};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, Received};
 use std::collections::BTreeSet;
@@ -332,6 +332,23 @@ impl CentralUnit {
             late.map(|(unit, _)| (*host, *unit)).collect::<Vec<_>>()
         };
         self.hosts.iter().flat_map(late).collect()
+    }
+
+    /// A host that was ordered to a distributed unit has a newer connection at another base station. No distributed unit notices
+    /// that it has gone.
+    pub(super) fn host_is_elsewhere(
+        &mut self,
+        (host, id): (Addr, Identification),
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        let is_newer = id > self.gnodeb.newest(host);
+        let Some(link) = self.hosts.get_mut(&host).filter(|_| is_newer) else { return };
+        let Switch::Switching { target, .. } = link.switch else { return };
+        link.switch = Switch::None;
+        Self::note(host, Phase::HandoverCancelled, out);
+        self.release(host, target, out);
+        self.pass(Input::Trigger(L2Trigger::HostGone { host }), now, out);
     }
 
     /// The host has not reached the target.

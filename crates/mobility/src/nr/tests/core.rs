@@ -13,7 +13,7 @@ pub fn amf() -> String {
     let service = |from, millis| hear(from, millis, service_request(millis));
     let switch = |from, millis| hear(from, millis, Kind::PathSwitchRequest { base_station: from });
     let switched = |millis, base_station| {
-        hear(SMF, millis, Kind::UpdateResponse { step: Step::Switch { base_station } })
+        hear(SMF, millis, Kind::UpdateResponse { step: Step::Switch { base_station, complete: true } })
     };
     let required = |millis| hear(HERE, millis, Kind::HandoverRequired { target: THERE, cell: THERE });
     let prepared = hear(SMF, 900, Kind::UpdateResponse { step: Step::Prepare });
@@ -72,7 +72,7 @@ fn amf_inputs() -> Vec<(&'static str, roamlab_engine::Time, Input)> {
     let service = |from, millis| hear(from, millis, service_request(millis));
     let switch = |from, millis| hear(from, millis, Kind::PathSwitchRequest { base_station: from });
     let switched = |millis, base_station| {
-        hear(SMF, millis, Kind::UpdateResponse { step: Step::Switch { base_station } })
+        hear(SMF, millis, Kind::UpdateResponse { step: Step::Switch { base_station, complete: true } })
     };
     let required = |millis| hear(HERE, millis, Kind::HandoverRequired { target: THERE, cell: THERE });
     let counts = Counts { downlink: 5, uplink: 3 };
@@ -112,7 +112,7 @@ fn updates() -> Vec<(&'static str, roamlab_engine::Time, Input)> {
     let update = |millis, step| hear(AMF, millis, Kind::UpdateRequest { step });
     let modified = |millis, step| hear(UPF, millis, Kind::ModificationResponse { step });
     let (switch, forward) =
-        (Step::Switch { base_station: THERE }, Step::Forward { source: HERE, target: THERE });
+        (Step::Switch { base_station: THERE, complete: true }, Step::Forward { source: HERE, target: THERE });
     vec![
         ("prepare 990", NOW, update(990, Step::Prepare)),
         ("forward 900", NOW, update(900, forward)),
@@ -130,7 +130,7 @@ fn updates() -> Vec<(&'static str, roamlab_engine::Time, Input)> {
 pub fn smf() -> String {
     let update = |millis, step| hear(AMF, millis, Kind::UpdateRequest { step });
     let forward = Step::Forward { source: HERE, target: THERE };
-    let switch = Step::Switch { base_station: THERE };
+    let switch = Step::Switch { base_station: THERE, complete: true };
     let forwarding = [(900, update(900, forward))];
     let ready = and(&forwarding, &[(910, hear(UPF, 900, Kind::ModificationResponse { step: forward }))]);
     let switching = and(&ready, &[(950, update(900, switch))]);
@@ -148,7 +148,7 @@ pub fn smf() -> String {
 
 /// A path switch takes a second.
 pub fn smf_that_takes_its_time() -> String {
-    let step = Step::Switch { base_station: THERE };
+    let step = Step::Switch { base_station: THERE, complete: true };
     let waiting = [(900, hear(AMF, 900, Kind::UpdateRequest { step }))];
     let states: [Setup<'_, Message>; 2] = [("unknown", &[]), ("path switch waits", &waiting)];
     let law = DurationLaw::Constant(Duration::from_secs(1));
@@ -158,7 +158,7 @@ pub fn smf_that_takes_its_time() -> String {
 
 pub fn upf() -> String {
     let modify = |millis, step| hear(SMF, millis, Kind::ModificationRequest { step });
-    let switch = |millis, base_station| modify(millis, Step::Switch { base_station });
+    let switch = |millis, base_station| modify(millis, Step::Switch { base_station, complete: true });
     let forward = modify(890, Step::Forward { source: HERE, target: THERE });
     let bound = [(10, switch(5, HERE))];
     let forwarding = and(&bound, &[(880, forward.clone())]);
@@ -173,6 +173,7 @@ pub fn upf() -> String {
         ("switch 1: late", NOW, switch(1, ELSEWHERE)),
         ("forward from here to there", NOW, forward),
         ("end forwarding from here", NOW, modify(895, Step::EndForwarding { source: HERE })),
+        ("end forwarding from here 880: older", NOW, modify(880, Step::EndForwarding { source: HERE })),
         ("prepare", NOW, modify(895, Step::Prepare)),
         ("end marker of here", NOW, hear(HERE, 895, marker.clone())),
         ("end marker of third", NOW, hear(ELSEWHERE, 895, marker)),

@@ -117,12 +117,14 @@ pub fn gnodeb_as_source() -> String {
     let preparing_gone = and(&preparing, &[(905, gone())]);
     let gone_to_it = and(&executing(), &[(920, gone())]);
     let released = and(&gone_to_it, &[(960, hear(THERE, 900, Kind::ContextRelease))]);
+    let renounced =
+        and(&gone_to_it, &[(940, arrived()), (950, hear(HOST, 950, super::service_request(950)))]);
     let marked = and(&gone_to_it, &[(955, marker(UPF, 900))]);
     let back = and(&gone_to_it, &[(950, arrived()), (960, reestablish())]);
     let continues = and(&back, &[(980, hear(HOST, 5, Kind::ReestablishmentComplete))]);
     let retrieved = and(&left, &[(960, hear(ELSEWHERE, 990, Kind::RetrieveContextRequest { ue: id(5) }))]);
     let released_back = and(&released, &[(970, arrived())]);
-    let states: [Setup<'_, Message>; 14] = [
+    let states: [Setup<'_, Message>; 15] = [
         ("unknown", &[]),
         ("present", &[(1, arrived())]),
         ("serving", &serving()),
@@ -131,6 +133,7 @@ pub fn gnodeb_as_source() -> String {
         ("request sent, host gone", &preparing_gone),
         ("command sent, host here", &executing()),
         ("command sent, host gone", &gone_to_it),
+        ("command sent, host asks for a connection", &renounced),
         ("released", &released),
         ("end marker passed", &marked),
         ("released, host back", &released_back),

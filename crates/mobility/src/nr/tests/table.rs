@@ -71,7 +71,7 @@ fn step(step: Step) -> String {
     match step {
         Step::Prepare => "prepare".into(),
         Step::Forward { source, target } => format!("forward from {} to {}", name(source), name(target)),
-        Step::Switch { base_station } => format!("switch to {}", name(base_station)),
+        Step::Switch { base_station, .. } => format!("switch to {}", name(base_station)),
         Step::EndForwarding { source } => format!("end forwarding from {}", name(source)),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::service_request;
 use super::table::{AMF, HERE_CENTRAL, OTHER_CENTRAL, better, connected, found, received, table};
-use crate::lab::{ELSEWHERE, HERE, HOST, NOW, Setup, THERE, and, arrived, data, gone, hear, ms, up};
+use crate::lab::{ELSEWHERE, HERE, HOST, NOW, Setup, THERE, and, arrived, data, gone, hear, id, ms, up};
 use crate::nr::central_unit::Units;
 use crate::nr::{
     CentralUnit, DistributedUnit, Input, Kind, Ltm, Message, Nr, Params, Plan, Procedure, Purpose,
@@ -190,6 +190,7 @@ fn events() -> Vec<(&'static str, Time, Input)> {
         ("end marker 900", NOW, hear(AMF, 900, Kind::EndMarker { source: None })),
         ("UE context release 900", NOW, hear(OTHER_CENTRAL, 900, Kind::ContextRelease)),
         ("release command 999", NOW, hear(AMF, 999, Kind::ContextReleaseCommand)),
+        ("retrieve 999", NOW, hear(OTHER_CENTRAL, 999, Kind::RetrieveContextRequest { ue: id(1) })),
         ("time: early", NOW, Input::Deadline),
         ("time: preparation", ms(1_000), Input::Deadline),
         ("time: all over", ms(20_000), Input::Deadline),

@@ -134,6 +134,8 @@ pub struct StationEnd {
     pub copied: BTreeMap<Addr, u32>,
     /// The same of base stations that get no more: they may have copies, and drop them.
     pub withdrawn: BTreeMap<Addr, u32>,
+    /// The same of base stations that got copies until it was ended.
+    pub had_copied: BTreeMap<Addr, u32>,
     /// All packets with a lower number are, or were, also in a buffer or at another base station.
     pub handed_over: u32,
     /// When it is looked at next.
@@ -169,6 +171,7 @@ impl StationEnd {
             copies_to: (Vec::new(), false),
             copied: BTreeMap::new(),
             withdrawn: BTreeMap::new(),
+            had_copied: BTreeMap::new(),
             handed_over: 0,
             alarm: Alarm::default(),
             causes: Causes::default(),
@@ -206,9 +209,10 @@ impl StationEnd {
         number < self.skipped.0 || self.skipped.1.contains(&number)
     }
 
-    /// True if another base station has got a copy of the packet with this number.
-    pub fn is_copied(&self, number: u32) -> bool {
-        self.copied.values().any(|behind| number < *behind)
+    /// The base stations that have got a copy of the packet with this number, and were not told to drop it.
+    pub fn who_has(&self, number: u32) -> impl Iterator<Item = Addr> {
+        let known = if self.ended { &self.had_copied } else { &self.copied };
+        known.iter().filter(move |(_, behind)| number < **behind).map(|(target, _)| *target)
     }
 
     /// True if a base station has got a copy of the packet with this number, or may have one still.

@@ -166,6 +166,13 @@ impl Sending {
         }
     }
 
+    /// (Central unit) numbers of packets that distributed units may have.
+    pub fn below(&self) -> impl Iterator<Item = u32> {
+        let is_below = |(_, sdu): &(u32, &Sdu)| matches!(sdu.state, State::Below(_));
+        let kept = self.transmitter.kept().filter(is_below).map(|(number, _)| number);
+        kept.chain(self.only.iter().copied())
+    }
+
     /// True if no copy is kept of a packet that is elsewhere still.
     pub fn is_only(&self, number: u32) -> bool {
         self.only.contains(&number)
@@ -210,6 +217,17 @@ impl Sending {
             }
         }
         released
+    }
+
+    /// True if confirmations on their way confirm all packets up to this number, so that a re-establishment behind them
+    /// repeats none of these. `heard`: as of [`settle`](Self::settle).
+    pub fn confirms_up_to(&self, number: u32, heard: impl Fn(LinkId, Time) -> bool) -> bool {
+        let mut coming = self.unheard.clone();
+        let last = self.confirmations.iter().rposition(|each| heard(each.link, each.sent));
+        let Some(last) = last else { return false };
+        coming.extend(self.confirmations.iter().take(last + 1).map(|each| each.number));
+        let mut open = self.transmitter.unconfirmed().map(|(number, _)| number);
+        open.by_ref().take_while(|open| *open <= number).all(|open| coming.contains(&open))
     }
 
     /// A packet is confirmed. A copy that RLC was to send again is returned.

@@ -3,8 +3,10 @@
 use super::{Listener, Network};
 use crate::context::Context;
 use crate::dataplane::bearer::{Arrived, Copy, Line, State};
-use crate::dataplane::link::End;
-use crate::ids::{AgentIndex, CellId, HostAtAgent};
+use crate::dataplane::link::{End, Links};
+use crate::dataplane::node::Nodes;
+use crate::ids::{AgentIndex, HostAtAgent};
+use crate::layer2::cells::Cells;
 use crate::notices::PendingNotice;
 use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::{BearerValues, Direction, Via};
@@ -553,11 +555,7 @@ impl Network {
     pub(super) fn settle_host(&mut self, host: NodeId, cx: &mut Context) {
         let Network { radio_bearers, cells, nodes, links, .. } = self;
         let Some(end) = radio_bearers.host(host) else { return };
-        let cell_of = |link: LinkId| match links[link].to {
-            End::Node(station) => nodes[station].serves,
-            End::Cell(cell) => Some(cell),
-        };
-        let heard = |link, sent| cell_of(link).is_some_and(|cell: CellId| cells.hears(host, cell, sent));
+        let heard = |link, sent| hears_status(host, (link, sent), (cells, nodes, links));
         for copy in end.sending.settle(cx.now, heard) {
             cx.lose(copy, DropReason::CopyReleased, Location::Node(host));
         }
@@ -574,6 +572,19 @@ impl Network {
             self.settle_station(station, addr, cx);
         }
     }
+}
+
+/// True if a host hears the STATUS about a packet on this link, which was sent then.
+pub(super) fn hears_status(
+    host: NodeId,
+    (link, sent): (LinkId, Time),
+    (cells, nodes, links): (&Cells, &Nodes, &Links),
+) -> bool {
+    let cell = match links[link].to {
+        End::Node(station) => nodes[station].serves,
+        End::Cell(cell) => Some(cell),
+    };
+    cell.is_some_and(|cell| cells.hears(host, cell, sent))
 }
 
 /// True if a packet of this size has room behind the packets, and bytes, that wait before the link.

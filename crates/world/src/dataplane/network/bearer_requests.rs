@@ -2,7 +2,7 @@
 
 use super::{Done, Network};
 use crate::context::Context;
-use crate::dataplane::bearer::{Arrived, Sdu, State, StationEnd, Witness};
+use crate::dataplane::bearer::{Arrived, Line, Sdu, State, StationEnd, Witness};
 use crate::ids::HostAtAgent;
 use roamlab_mobility::{BearerValues, RlcMode};
 use roamlab_packet::{
@@ -158,6 +158,7 @@ impl Network {
         let values = self.asked_bearer(node, key)?;
         self.settle_station(node, key.host, cx);
         let cause = cx.current_cause();
+        let given_up = self.given_up_below(node, key.host);
         let end = self.radio_bearers.station(node, key.host, (key.slot, values));
         end.skipped = status;
         let skipped = |number: u32, end: &StationEnd| end.is_skipped(number);
@@ -169,10 +170,14 @@ impl Network {
             packet.header.dst == key.host
                 && pool.number(packet).is_some_and(|number| number < known.0 || known.1.contains(&number))
         };
+        let (only, kept): (Vec<u32>, Vec<u32>) =
+            kept.into_iter().partition(|number| given_up.contains(number));
+        only.into_iter().for_each(|number| end.sending.abandon(number));
         for number in kept {
             lost.extend(end.sending.skip(number).map(|packet| packet.take()));
         }
-        let known_too = |number: u32| number < known.0 || known.1.contains(&number);
+        let known_too =
+            |number: u32| (number < known.0 || known.1.contains(&number)) && !given_up.contains(&number);
         end.sending.forget_abandoned(known_too);
         if let Some(cell) = self.nodes[node].serves {
             lost.extend(self.links.take_matching(self.cells.air(cell), false, &is_known, cx));
@@ -186,6 +191,17 @@ impl Network {
         self.number_line(node, key.host, cx);
         self.watch_station(node, key.host, cx);
         Ok(())
+    }
+
+    /// Numbers of packets that a central unit has given to distributed units, and that the host no longer waits for: of such a
+    /// packet a distributed unit may have the only copy.
+    fn given_up_below(&self, node: NodeId, host: Addr) -> BTreeSet<u32> {
+        let Some(station) = self.radio_bearers.look_at(node, host) else { return BTreeSet::new() };
+        let Some(end) = self.radio_bearers.known_host(NodeId(host.number() as u32)) else {
+            return BTreeSet::new();
+        };
+        let numbers = station.sending.below();
+        numbers.filter(|number| end.receiver.has_given_up(*number)).collect()
     }
 
     /// Packets of a base station for a host, to be held back: in order of their numbers those that are not confirmed, then
@@ -226,15 +242,27 @@ impl Network {
         Some(collected)
     }
 
-    /// True if a packet to a host is also at another base station, which has got a copy or has sent it here. A central unit has
-    /// all packets of its distributed units, except those that it has given up.
+    /// True if a packet to a host is also at another base station, which has got a copy or has sent it here, and whose bearer
+    /// is not over. A central unit has all packets of its distributed units, except those that it has given up.
     pub(super) fn is_elsewhere(&self, node: NodeId, host: Addr, number: u32) -> bool {
-        let central = self.nodes[node].central.and_then(|central| self.nodes.at(central));
-        let end = self.radio_bearers.look_at(central.unwrap_or(node), host);
-        end.is_some_and(|end| match central {
-            Some(_) => !end.sending.is_only(number),
-            None => end.is_copied(number),
-        }) || central.is_none() && self.radio_bearers.has_copied_to(host, self.nodes[node].addr, number)
+        if let Some(central) = self.nodes[node].central.and_then(|central| self.nodes.at(central)) {
+            let end = self.radio_bearers.look_at(central, host);
+            return end.is_some_and(|end| !end.sending.is_only(number));
+        }
+        let here = self.nodes[node].addr;
+        self.radio_bearers.ends_of(host).any(|(source, end)| {
+            let has_sent = source != node && end.has_copied_to(here, number);
+            let mut copies = end.who_has(number).filter(|target| *target != here);
+            has_sent && !end.ended
+                || (has_sent || source == node) && copies.any(|target| self.expects(target, host))
+        })
+    }
+
+    /// True if the bearer of a host at a base station is not over.
+    fn expects(&self, station: Addr, host: Addr) -> bool {
+        let Some(station) = self.nodes.at(station) else { return false };
+        let waits = self.nodes[station].buffers.keys().any(|key| key.host == host);
+        waits || self.radio_bearers.look_at(station, host).is_some_and(|end| !end.ended)
     }
 
     /// The end of a bearer at a base station is over: all that waits there, with whether another one has it too.
@@ -247,8 +275,11 @@ impl Network {
         let Some(values) = self.bearer_values(node, key) else { return Vec::new() };
         self.note_lost_numbers(cx);
         let is_unit = self.nodes[node].central.is_some();
+        let Some(end) = self.radio_bearers.look_at(node, key.host) else { return Vec::new() };
+        let copies = end.copied.iter().filter(|(target, _)| self.expects(**target, key.host));
+        let copied = copies.map(|(_, behind)| *behind).max().unwrap_or(0);
         let Some(end) = self.radio_bearers.known_station(node, key.host) else { return Vec::new() };
-        let copied = end.copied.values().copied().max().unwrap_or(0);
+        let had_copied = end.copied.clone();
         end.withdraw_copies(&[]);
         let handed_over = end.handed_over.max(if is_unit { u32::MAX } else { copied });
         let mut new = StationEnd::new(key.slot, values);
@@ -256,15 +287,16 @@ impl Network {
         new.restarted = cx.now;
         new.given_up = end.receiver.given_up().collect();
         new.withdrawn = std::mem::take(&mut end.withdrawn);
+        new.had_copied = had_copied;
         new.sending.succeed(&mut end.sending);
         let mut old = std::mem::replace(end, new);
-        let line = old.line.into_iter().map(|line| (line.packet.take(), !line.copied.is_empty()));
-        let mut ended: Vec<(PacketId, bool)> = line.collect();
+        let has_copy = |line: &Line| line.copied.iter().any(|target| self.expects(*target, key.host));
+        let line = old.line.into_iter().map(|line| (has_copy(&line), line.packet.take()));
+        let mut ended: Vec<(PacketId, bool)> = line.map(|(copied, packet)| (packet, copied)).collect();
         for (number, Kept { sdu, .. }) in old.sending.transmitter.take_all() {
             match sdu {
                 Sdu { state: State::Lost(packet), .. } => {
-                    let is_elsewhere =
-                        number < copied && !is_unit || self.is_elsewhere(node, key.host, number);
+                    let is_elsewhere = self.is_elsewhere(node, key.host, number);
                     ended.push((packet.take(), is_elsewhere));
                 }
                 // Packets that were handed over and have come back are here alone.
@@ -293,7 +325,10 @@ impl Network {
         let Some(end) = self.radio_bearers.known_host(node).filter(|end| end.sending.repairs()) else {
             return false;
         };
-        end.sending.transmitter.repeats(wanted)
+        let heard = |link, sent| {
+            super::bearer_air::hears_status(node, (link, sent), (&self.cells, &self.nodes, &self.links))
+        };
+        end.sending.transmitter.repeats(wanted) && !end.sending.confirms_up_to(wanted, heard)
             || self.cells.waiting(node).any(|packet| number(packet) == Some(wanted))
             || self.radio_bearers.has_come(host, wanted)
     }
