@@ -124,8 +124,8 @@ class Trajectory:
 def trajectory(track: Track, tolerance_m: float) -> Trajectory:
     """The trajectory of a track that begins at 0.
 
-    Points are left out where the host is nearer than `tolerance_m` to its place at each time of the log without them:
-    Douglas and Peucker's rule (1973), with the distance at equal times (Meratnia and de By, 2004).
+    Points are left out without which the host is nearer than `tolerance_m` to its place at each time of the log. The
+    rule is that of Douglas and Peucker (1973), with the distance at equal times (Meratnia and de By, 2004).
     """
     places, times = track.places_m, track.times_s
     still = np.hypot(*(places - places[0]).T)

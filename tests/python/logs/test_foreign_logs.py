@@ -119,6 +119,6 @@ def test_lumos5g_has_a_number_for_each_second_of_a_run(tmp_path: Path) -> None:
     rates = converted(log, "--as", "rate", *run, "--column", "rate_mbit_s=Throughput")
     assert rates.stdout == "time_s,rate_mbit_s\n0,100\n1,250.5\n2,30\n"
     way = converted(log, "--as", "trajectory", *run).stdout
-    assert way == "trajectory = { waypoints_m = [[0.0, 0.0], [0.0, 222.26]], speed_m_per_s = 111.13 }\n"
+    assert way == 'trajectory = { waypoints_m = [[0.0, 0.0], [0.0, 222.26]], times = ["0 s", "2 s"] }\n'
     moves = converted(log, *run, "--column", "cell=tower_id", "--host", "phone", "--begin", "1")
     assert moves.stdout.splitlines()[1:] == ["2,phone,2,5,"]

@@ -207,7 +207,7 @@ def defaults() -> dict[str, dict[str, Any]]:
         + '[radio]\nkind = "802.11"\n'
     ).parameters["radio"]
     # Its kind is a parameter of the page, too.
-    security = {f"security.{name}": value for name, value in roaming.pop("security").items()}
+    security = {f"security.{name}": value for name, value in roaming["security"].items()}
     tables = {
         "network.md default": filled["network"],
         "medium.md default": Scenario(
@@ -218,7 +218,7 @@ def defaults() -> dict[str, dict[str, Any]]:
         ).parameters["cells"]["bs"]["medium"],
         "radio.md hard": filled["radio"],
         "radio.md soft": Scenario(f'{_SMALLEST}[radio]\nkind = "soft"\n').parameters["radio"],
-        "wifi-roaming.md default": roaming | security,
+        "wifi-roaming.md default": {name: roaming[name] for name in roaming if name != "security"} | security,
         "measurement.md default": protocols["lte-x2"]["radio"]["measurement"],
         "scheduler.md default": {
             "scheduler": {"time_constant": cell["scheduler"]["time_constant"]},

@@ -209,7 +209,7 @@ impl StationEnd {
         number < self.skipped.0 || self.skipped.1.contains(&number)
     }
 
-    /// The base stations that have got a copy of the packet with this number, and were not told to drop it.
+    /// The base stations that have got a copy of the packet with this number, without a notice to drop it.
     pub fn who_has(&self, number: u32) -> impl Iterator<Item = Addr> {
         let known = if self.ended { &self.had_copied } else { &self.copied };
         known.iter().filter(move |(_, behind)| number < **behind).map(|(target, _)| *target)
