@@ -9,7 +9,6 @@ use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use synchronisation::Advance;
 
 mod synchronisation;
 
@@ -86,6 +85,15 @@ struct Order {
     id: Identification,
     /// When it is given again, and how often at most.
     again_at: Time,
+    left: u32,
+}
+
+/// The timing advance of a candidate.
+#[derive(Copy, Clone, Debug)]
+struct Advance {
+    is_known: bool,
+    /// When the host is ordered to send a preamble, and how often at most.
+    order_at: Option<Time>,
     left: u32,
 }
 

@@ -88,3 +88,38 @@ fn a_late_path_switch_costs_nothing_with_forwarding_and_all_until_then_without()
     late("indirect").assert_flawless();
     assert_eq!(late("none").lost().len(), 1_047);
 }
+
+/// A host that re-establishes its connection at the target has the path switched without a notice: the tunnel of indirect
+/// forwarding lasts until that is done, and longer than the release timer of 300 ms.
+#[test]
+fn a_host_that_continues_at_the_target_gets_what_is_forwarded_until_the_path_is_switched() {
+    let mobility = "procedure = \"n2\"\nforwarding = \"indirect\"\npath_switch = \"2 s\"";
+    let lab = Lab {
+        xn: false,
+        first_us: 700,
+        timers: "t304 = \"50 ms\",".into(),
+        duration_ms: 8_000,
+        ..Lab::with(mobility)
+    };
+    let run = lab.run();
+    assert!(run.phase("path-switched") > run.phase("reestablished") + 1_900_000, "{}", run.chart());
+    run.assert_flawless();
+}
+
+/// The source of a handover has the host back, and hands it over again, before the tunnel of the first handover ends: that of
+/// the second one stays.
+#[test]
+fn the_end_of_a_tunnel_leaves_that_of_a_newer_handover() {
+    let mobility = "procedure = \"n2\"\nforwarding = \"indirect\"\npath_switch = \"500 ms\"\nrelease_after = \"1500 ms\"";
+    let lab = Lab {
+        visits: vec![("gnb1", 0), ("gnb2", 3_000), ("gnb1", 3_600), ("gnb2", 4_200)],
+        xn: false,
+        first_us: 700,
+        duration_ms: 9_000,
+        ..Lab::with(mobility)
+    };
+    let run = lab.run();
+    let confirmed = run.0.phases.iter().filter(|phase| &*phase.phase == "handover-confirmed").count();
+    assert_eq!(confirmed, 3, "{}", run.chart());
+    assert_eq!(run.lost(), Vec::<i64>::new(), "{}", run.chart());
+}

@@ -1,20 +1,11 @@
 //! Early synchronisation: a host sends preambles to candidates, whose distributed units measure the timing advance (TS 38.300
 //! §9.2.3.5.2).
 
-use super::{Context, DistributedUnit, Kind, Message, ORDERS, StateName};
+use super::{Advance, Context, DistributedUnit, Kind, Message, ORDERS, StateName};
 use crate::Identification;
 use crate::nr::{Action, TimingAdvance};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
-
-/// The timing advance of a candidate.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Advance {
-    is_known: bool,
-    /// When the host is ordered to send a preamble, and how often at most.
-    order_at: Option<Time>,
-    left: u32,
-}
 
 impl DistributedUnit {
     /// The host has candidates: those without a timing advance are to be measured, when it has processed their configuration.

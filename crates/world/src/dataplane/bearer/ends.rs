@@ -183,11 +183,16 @@ impl StationEnd {
 
     /// It continues from these numbers.
     pub fn adopt(&mut self, counts: Counts) -> Vec<Arrived> {
+        let is_new = !self.adopted;
         (self.adopted, self.frozen, self.ended) = (true, false, false);
         self.sending.transmitter.continue_at(counts.downlink);
         if counts == Counts::default() {
             // Packets that were sent elsewhere are of the old bearer.
             self.handed_over = 0;
+        }
+        if is_new || counts == Counts::default() {
+            // Nothing is left in flight of a bearer that was here before. The host may have begun it again elsewhere since, so that
+            // other packets have those numbers.
             self.sending.forget_abandoned(|_| true);
         }
         let new = Receiver::new(counts.uplink, self.values.sn_bits, self.values.t_reordering);
