@@ -89,7 +89,7 @@ def has_page(day: int) -> bool:
 def not_today_of_rust(table: dict[str, float], day: int) -> set[str]:
     """The long tests of Rust whose turn is another day. None runs on a day that is long without them."""
     python = seconds()
-    if has_page(day) or sum(python[test] for test in _of_python(python, day)) > A_DAY:
+    if has_page(day) or round(sum(python[test] for test in _of_python(python, day)), 1) > A_DAY:
         return set(table)
     return table.keys() - _part(table, day, A_RUST_DAY)
 
