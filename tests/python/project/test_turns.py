@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 import turns
@@ -32,6 +33,18 @@ def test_rusts_long_tests_have_their_turns_on_days_that_are_not_long_without_the
         assert round(sum(table[test] for test in tests), 1) <= turns.A_RUST_DAY
         of_python = round(sum(python[test] for test in python.keys() - turns.not_today(python, day)), 1)
         assert not tests or of_python <= turns.A_DAY
+
+
+def test_tests_with_parameters_of_the_day_have_one_turn_together() -> None:
+    """Rows with such a parameter would name no test on other days."""
+    decorated = re.compile(r"^@pytest\.mark\.parametrize\(.*of_today\(.*\n(?:@.*\n)*def (\w+)", re.MULTILINE)
+    found = {
+        f"{path.relative_to(ROOT).as_posix()}::{name}"
+        for path in (ROOT / "tests/python").rglob("test_*.py")
+        for name in decorated.findall(path.read_text(encoding="utf-8"))
+    }
+    assert found == turns.OF_DAY
+    assert not [row for row in turns.seconds() if turns.unit(row) != row]
 
 
 def test_each_row_of_rust_names_a_test() -> None:

@@ -55,15 +55,24 @@ LONG_OF_RUST = 1.0
 """The same of Rust."""
 TOGETHER = {"tests/python/project/test_site.py"}
 """Modules whose tests share what takes most of their time."""
+OF_DAY = {
+    "tests/python/captures/test_captured.py::test_planted_causes_are_named_and_none_is_invented",
+    "tests/python/captures/test_twin.py::test_a_twin_has_the_goodput_and_the_timeouts_of_its_run",
+    "tests/python/commands/test_crash.py::test_a_kill_loses_nothing",
+    "tests/python/commands/test_screen.py::test_commands_print_no_control_characters",
+}
+"""Tests whose parameters are those of the day (`conftest.of_today`), so that the names differ from day to day."""
 STALE: list[str] = []
 """Rows of the table that name no test of the whole suite, where that is collected."""
 TABLE = Path(__file__).parents[1] / "long.toml"
 
 
 def unit(test: str) -> str:
-    """The name of the tests that run on the same day as this one: its module, or the test alone."""
-    module = test.partition("::")[0]
-    return module if module in TOGETHER else test
+    """The name of the tests that run on the same day as this one: its module, its function, or the test alone."""
+    module, function = test.partition("::")[0], test.partition("[")[0]
+    if module in TOGETHER:
+        return module
+    return function if function in OF_DAY else test
 
 
 def seconds(language: str = "python") -> dict[str, float]:
