@@ -59,13 +59,22 @@ def print_links(log: Path, columns: dict[str, str], options: Mapping[str, Any]) 
         say(said, err=True)
 
 
-def finite(_context: click.Context, option: click.Parameter, given: float) -> float:
-    """A number that is finite, and above 0 if it is a time."""
-    above = option.name in ("hours", "step_s", "every_s")
-    if not math.isfinite(given) or (above and given <= 0):
-        wanted = "a number above 0" if above else "a number"
-        raise click.UsageError(f"{max(option.opts, key=len)} {given:g}: write {wanted}.")
-    return given
+def number_option(
+    *names: str,
+    default: float,
+    help: str,  # noqa: A002 - as click names it
+    within: click.FloatRange | type[float] = float,
+    above_zero: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """An option with a finite number, perhaps above 0, and a default that its help shows."""
+
+    def finite(_context: click.Context, option: click.Parameter, given: float) -> float:
+        if not math.isfinite(given) or (above_zero and given <= 0):
+            wanted = "a number above 0" if above_zero else "a number"
+            raise click.UsageError(f"{max(option.opts, key=len)} {given:g}: write {wanted}.")
+        return given
+
+    return click.option(*names, type=within, default=default, show_default=True, callback=finite, help=help)
 
 
 _OF_SATELLITES = (
@@ -73,13 +82,11 @@ _OF_SATELLITES = (
         "--tle", type=ANY_PATH, metavar="FILE", help="Two-line elements of satellites, in place of LOG."
     ),
     click.option("--at", "at", metavar="LAT,LON", callback=place_of, help="Place on the ground, in degrees."),
-    click.option(
+    number_option(
         "--altitude",
         "altitude_m",
-        type=click.FloatRange(-500, 20_000),
+        within=click.FloatRange(-500, 20_000),
         default=0.0,
-        show_default=True,
-        callback=finite,
         help="Its height above the ellipsoid, in m.",
     ),
     click.option(
@@ -88,20 +95,11 @@ _OF_SATELLITES = (
         metavar="TIME",
         help="Begin, ISO 8601.  [default: the latest epoch of the elements]",
     ),
-    click.option(
-        "--hours",
-        type=float,
-        default=1.0,
-        show_default=True,
-        callback=finite,
-        help="How long satellites are followed.",
-    ),
-    click.option(
+    number_option("--hours", default=1.0, above_zero=True, help="How long satellites are followed."),
+    number_option(
         "--min-elevation",
-        type=click.FloatRange(-5, 89.9),
+        within=click.FloatRange(-5, 89.9),
         default=25.0,
-        show_default=True,
-        callback=finite,
         help="A satellite below it is not used, in degrees.",
     ),
     click.option(
@@ -112,22 +110,12 @@ _OF_SATELLITES = (
         help="The satellite that serves: the one with the highest elevation; or at an exit the one with the longest "
         "time until its exit.",
     ),
-    click.option(
-        "--step",
-        "step_s",
-        type=float,
-        default=1.0,
-        show_default=True,
-        callback=finite,
-        help="Step of time, in s.",
-    ),
-    click.option(
+    number_option("--step", "step_s", default=1.0, above_zero=True, help="Step of time, in s."),
+    number_option(
         "--every",
         "every_s",
-        type=float,
         default=15.0,
-        show_default=True,
-        callback=finite,
+        above_zero=True,
         help="How often the highest satellite is chosen, in s.",
     ),
 )

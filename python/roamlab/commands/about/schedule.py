@@ -10,7 +10,7 @@ import click
 from roamlab.base.quantities import counted
 from roamlab.base.screen import say
 from roamlab.commands.imported import (
-    finite,
+    number_option,
     place_of,
     print_links,
     print_satellites,
@@ -93,12 +93,10 @@ def _quantity(_context: click.Context, option: click.Parameter, given: str) -> s
     callback=place_of,
     help="The place that is (0, 0) m, of positions in degrees.  [default: the first position]",
 )
-@click.option(
+@number_option(
     "--tolerance-m",
-    type=click.FloatRange(0, 1e6),
+    within=click.FloatRange(0, 1e6),
     default=1.0,
-    show_default=True,
-    callback=finite,
     help="How far the way of a trajectory may be from positions that it leaves out.",
 )
 @click.option(
@@ -121,11 +119,10 @@ def command(
     """Print a log as a part of a scenario.
 
     LOG is a table with a line of names, has a JSON object on each line (.jsonl, .ndjson, .json), or output vectors of
-    OMNeT++ (.vec). For handovers it
-    has a record for each, or samples of serving cells or of levels. A delay may also be the output of `ping -D`, a rate
-    that of `iperf3 -J`, a trajectory SUMO's floating car data or a movement file of ns-2. Links are read from GraphML.
-    Handovers, delays, passes and times to exit of satellites are made with --tle FILE --at LAT,LON, without LOG. What
-    was understood is on standard error.
+    OMNeT++ (.vec). For handovers it has a record for each, or samples of serving cells or of levels. A delay may also
+    be the output of `ping -D`, a rate that of `iperf3 -J`, a trajectory SUMO's floating car data or a movement file of
+    ns-2. Links are read from GraphML. Handovers, delays, passes and times to exit of satellites are made with --tle
+    FILE --at LAT,LON, without LOG. What was understood is on standard error.
     """
     _refuse_unread(kind)
     begin, figure, host = options["begin"], options["figure"], options["host"]
