@@ -134,6 +134,11 @@ impl Trajectory {
         speeds.fold(self.speed_m_per_s, f64::max)
     }
 
+    /// True if the host leaves its first point.
+    pub fn moves(&self) -> bool {
+        self.fastest_m_per_s() > 0.0 && self.length_m() > 0.0
+    }
+
     /// How far the host has come after this time on its way, in metres.
     pub fn gone_m(&self, under_way: Duration) -> f64 {
         self.after(under_way).1
@@ -357,7 +362,7 @@ mod tests {
             times: [1, 5, 9, 10].map(Duration::from_secs).to_vec(),
             start: Duration::from_secs(1),
         };
-        path.check().expect("a way");
+        assert_eq!(path.check(), Ok(()));
         let places = [0, 2, 4, 6, 8, 10, 11, 12].map(|seconds| path.at(at(1_000 * seconds)));
         let expected = [
             ([0.0, 0.0], 0.0),

@@ -42,7 +42,7 @@ pub fn outline(json: &str) -> Result<Outline, String> {
         matches!(plan, PlanSpec::Scheduled(_)) || !(stays || alone)
     };
     let by_position = scenario.radio.measurement().is_some_and(|spec| spec.signal == SignalSpec::Positions);
-    let goes = |way: &Trajectory| by_position && way.fastest_m_per_s() > 0.0 && way.length_m() > 0.0;
+    let goes = |way: &Trajectory| by_position && way.moves();
     Ok(Outline {
         duration: scenario.run.duration,
         flows: scenario.flows.iter().map(FlowSpec::number).sum(),

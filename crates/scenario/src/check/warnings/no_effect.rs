@@ -66,10 +66,9 @@ fn unwatched_hosts(scenario: &Scenario) -> Vec<Problem> {
     let by_position = scenario.radio.measurement().is_some_and(|spec| spec.signal == SignalSpec::Positions);
     let goes = |host: &HostSpec| {
         let entered = |pair: &[Visit]| pair[1].at < scenario.run.duration && pair[0].cell != pair[1].cell;
-        let on_its_way = |way: &Trajectory| way.fastest_m_per_s() > 0.0 && way.length_m() > 0.0;
         (host.plan.is_some() && host.stays().is_empty() && scenario.cells_of(host).len() > 1)
             || host.stays().windows(2).any(entered)
-            || (by_position && host.trajectory.as_ref().is_some_and(on_its_way))
+            || (by_position && host.trajectory.as_ref().is_some_and(Trajectory::moves))
     };
     let mut found = Vec::new();
     for (place, &first) in firsts.iter().enumerate() {
