@@ -99,7 +99,7 @@ impl Context {
 
     /// The mobile host that a packet goes to, or else the end that it comes from.
     pub fn mobile_end(&self, packet: &PacketId) -> Addr {
-        let (src, dst) = self.pool.ends(packet);
+        let (src, dst) = self.pool.ends(&self.pool[packet]);
         if dst.is_mobile() { dst } else { src }
     }
 
@@ -115,7 +115,12 @@ impl Context {
         } else if let Some(number) = self.pool.number(&self.pool[&packet])
             && (matches!(place, Location::Link(_)) || reason == DropReason::BufferOverflow)
         {
-            self.lost_numbers.push(LostNumber { place, ends: self.pool.ends(&packet), number, cause });
+            self.lost_numbers.push(LostNumber {
+                place,
+                ends: self.pool.ends(&self.pool[&packet]),
+                number,
+                cause,
+            });
         }
         let lost = self.pool.discard(packet, reason);
         self.probes.lost(self.now, lost, reason, (place, cause));

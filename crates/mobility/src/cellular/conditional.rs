@@ -68,6 +68,8 @@ impl Context {
         match self.state {
             State::Conditional { .. } if !env.present => self.cancel_candidates(Some(from), env),
             State::Dual { target, .. } if target == from => {}
+            // The cancel has come after the host.
+            State::Serving if !env.present => {}
             _ => return,
         }
         self.hand_over(from, false, env);

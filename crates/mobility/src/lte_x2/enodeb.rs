@@ -25,6 +25,7 @@ crate::transitions! {
     "conditional" | "measurement-report" | "of a further target; of a prepared one" | "handover-request, conditional-reconfiguration" | "same";
     "conditional" | "handover-request-ack" | "" | "conditional-reconfiguration" | "same";
     "conditional" | "handover-preparation-failure" | "another candidate is left; none is left" | "" | "conditional, serving";
+    "serving" | "handover-success" | "of the last handover, which is cancelled; the host has gone" | "sn-status-transfer, release into tunnel, route to buffer" | "executing";
     "conditional" | "handover-success" | "the host has gone; cancels the others" | "handover-cancel, sn-status-transfer, release into tunnel, route to buffer" | "executing";
     "conditional" | "time" | "validity, or T_X2RELOCoverall of a host that has gone: cancels all" | "handover-cancel, conditional-reconfiguration" | "serving";
     "conditional" | "reestablishment-complete" | "of the last request: cancels all" | "handover-cancel, release, route" | "serving";

@@ -51,6 +51,7 @@ crate::transitions! {
     "conditional" | "xn-handover-preparation-failure" | "another candidate is left; none is left" | "" | "conditional, serving";
     "preparing" | "time" | "TXnRELOCprep, TNGRELOCprep" | "xn-handover-cancel, ng-handover-cancel" | "serving";
     "conditional" | "xn-handover-success" | "the host has gone; cancels the others" | "xn-handover-cancel, freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
+    "serving" | "xn-handover-success" | "of the last handover, which is cancelled; the host has gone" | "freeze bearer, report bearer, start buffering, release into tunnel, route to buffer" | "executing";
     "conditional" | "time" | "the candidates' time is over, or the host is long gone: cancels all" | "xn-handover-cancel, rrc-conditional-reconfiguration" | "serving";
     "executing" | "time" | "TXnRELOCoverall, the host is present: takes it back" | "xn-handover-cancel, ng-handover-cancel, gtpu-end-marker, resume bearer, release, route, route to reorder queue" | "serving";
     "executing" | "time" | "TXnRELOCoverall, the host has gone, or asks for another connection" | "ng-ue-context-release-request" | "leaving";

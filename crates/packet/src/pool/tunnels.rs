@@ -3,7 +3,7 @@
 use super::{PacketId, PacketPool};
 use crate::addr::Addr;
 use crate::header::{Dscp, IpHeader};
-use crate::packet::{MAX_TUNNELS, NONE};
+use crate::packet::{MAX_TUNNELS, NONE, Packet};
 
 impl PacketPool {
     /// Puts a tunnel header around the packet. `false`, and no change, if it has too many already.
@@ -48,8 +48,7 @@ impl PacketPool {
     }
 
     /// Source and destination of the innermost header of a packet.
-    pub fn ends(&self, id: &PacketId) -> (Addr, Addr) {
-        let packet = &self[id];
+    pub fn ends(&self, packet: &Packet) -> (Addr, Addr) {
         let is_covered = packet.tunnels > 0;
         let header = if is_covered { &self.sides[packet.side as usize].covered[0] } else { &packet.header };
         (header.src, header.dst)

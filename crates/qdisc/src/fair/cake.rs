@@ -246,7 +246,7 @@ impl QueueDisc for Cake {
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         let (of, size) = (cx.pool[&packet].flow, cx.pool[&packet].wire_size().0);
         let place = self.params.tins.of(cx.pool[&packet].header.tos.dscp().0);
-        let hashes = self.hashes(of, cx.pool.ends(&packet));
+        let hashes = self.hashes(of, cx.pool.ends(&cx.pool[&packet]));
         let tin = &mut self.schedule.tins[place];
         let flow = tin.find(hashes, self.schedule.shares);
         tin.add(flow, size);

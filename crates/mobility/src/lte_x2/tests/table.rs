@@ -489,13 +489,15 @@ fn conditional_source() -> String {
     let gone_from_two = and(&two, &[(940, gone())]);
     let forwarding = and(&gone_from_two, &[(980, hear(ELSEWHERE, 900, Kind::HandoverSuccess))]);
     let back = and(&gone_from_two, &[(950, arrived()), (960, reestablish())]);
-    let states: [Setup<'_, Message>; 6] = [
+    let cancelled = and(&gone_from_two, &[(9_900, Input::Deadline)]);
+    let states: [Setup<'_, Message>; 7] = [
         ("serving", &serving()),
         ("one asked", &asked),
         ("two prepared", &two),
         ("the host is gone", &gone_from_two),
         ("success reported", &forwarding),
         ("the host is back", &back),
+        ("the host is long gone", &cancelled),
     ];
     let inputs = [
         ("report of there", NOW, report(THERE)),

@@ -315,7 +315,8 @@ pub fn conditional_source() -> String {
     let forwarding = and(&gone_from_two, &[(980, hear(ELSEWHERE, 900, Kind::HandoverSuccess))]);
     let back = and(&gone_from_two, &[(950, arrived())]);
     let released = and(&gone_from_two, &[(980, hear(ELSEWHERE, 900, Kind::ContextRelease))]);
-    let states: [Setup<'_, Message>; 7] = [
+    let cancelled = and(&gone_from_two, &[(9_900, Input::Deadline)]);
+    let states: [Setup<'_, Message>; 8] = [
         ("serving", &serving()),
         ("one asked", &asked),
         ("two prepared", &two),
@@ -323,6 +324,7 @@ pub fn conditional_source() -> String {
         ("success reported", &forwarding),
         ("success lost, released", &released),
         ("the host is back", &back),
+        ("the host is long gone", &cancelled),
     ];
     let inputs = [
         ("report of there", NOW, report(THERE)),

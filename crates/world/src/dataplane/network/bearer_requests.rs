@@ -331,6 +331,19 @@ impl Network {
         end.sending.transmitter.repeats(wanted) && !end.sending.confirms_up_to(wanted, heard)
             || self.cells.waiting(node).any(|packet| number(packet) == Some(wanted))
             || self.radio_bearers.has_come(host, wanted)
+            || self.goes_to_central(host, wanted, cx)
+    }
+
+    /// True if a distributed unit has sent the packet of a host with this number to its central unit, where the bearer is
+    /// not over.
+    fn goes_to_central(&self, host: Addr, wanted: u32, cx: &Context) -> bool {
+        cx.pool.inside().filter(|packet| cx.pool.number(packet) == Some(wanted)).any(|packet| {
+            let unit = self.nodes.at(packet.header.src).map(|unit| &self.nodes[unit]);
+            let central = unit.and_then(|unit| unit.central);
+            central == Some(packet.header.dst)
+                && cx.pool.ends(packet).0 == host
+                && self.expects(packet.header.dst, host)
+        })
     }
 
     /// A host's bearer continues in the cell that it enters next, or begins again (`reset`).
