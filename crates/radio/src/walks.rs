@@ -322,7 +322,7 @@ fn plans(case: u64) -> Option<u16> {
                 Visit { cell: dice.one_of(&["a", "b", "c"]).into(), at, until }
             })
             .collect();
-        note(&mut digest, radio.plan(&visits));
+        note(&mut digest, radio.plan(&visits, None));
     }
     Some(digest.value())
 }

@@ -380,8 +380,9 @@ def _without_gap(
     if changed:
         data["radio"]["gap"] = "0 ns"
     for own, whole in zip(_protocols(data), _protocols(scenario.parameters), strict=True):
-        if span_s(whole.get("detach_time") or "0 s") > 0.0:
-            # Of LTE the gap is the host's own.
+        detach = whole.get("detach_time") or "0 s"
+        if isinstance(detach, dict) or span_s(detach) > 0.0:
+            # Of LTE the gap is the host's own, a time or a law.
             own["detach_time"], changed = "0 ns", True
     if data.get("radio", {}).get("kind") == "802.11":
         # Here the gap is the time until the host has found its next cell.

@@ -10,12 +10,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
+import pytest
 
 from conftest import ROOT
 from roamlab import _roamlab
+from roamlab._roamlab import ScenarioError
 from roamlab.base.figures import label, new_figure, save
 from roamlab.running.run import run
-from roamlab.scenarios.scenario import Scenario
+from roamlab.scenarios.scenario import Scenario, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,6 +112,37 @@ def test_the_page_has_the_tables_of_the_engine() -> None:
 
 def test_the_page_shows_the_figure_of_its_command(tmp_path: Path) -> None:
     assert draw(tmp_path).svg.read_bytes() == PICTURE.read_bytes()
+
+
+LAW = {"kind": "measured", "table": "lte_pcell"}
+BETWEEN_CELLS = {
+    "handover.toml": ("radio", {"kind": "hard", "gap": LAW}),
+    "lte.toml": ("mobility.detach_time", LAW),
+}
+"""Examples with one handover: the field that has the law, and its value."""
+
+
+@pytest.mark.parametrize("example", BETWEEN_CELLS)
+def test_a_handover_takes_the_time_of_a_law(example: str) -> None:
+    """Half of the times of the law are at most 34 ms, and all are 13 to 887 ms."""
+    field, value = BETWEEN_CELLS[example]
+    scenario = load(ROOT / "examples" / example).set(field, value)
+    gaps = []
+    for number in range(20):
+        phases = run(scenario, seed=3, run=number).handovers
+        down = phases.filter(pl.col("phase") == "link-down")["time_ns"]
+        up = phases.filter((pl.col("phase") == "link-up") & (pl.col("visit") == 1))["time_ns"]
+        gaps.append((up[0] - down[0]) / 1e6)
+    assert len(set(gaps)) == len(gaps), "each run has its own"
+    assert min(gaps) >= 13
+    assert max(gaps) <= 887
+    assert 4 <= sum(gap <= 34 for gap in gaps) <= 16, sorted(gaps)
+
+
+def test_a_law_of_gaps_is_checked() -> None:
+    law = {"kind": "uniform", "least": "90 ms", "most": "20 ms"}
+    with pytest.raises(ScenarioError, match=r"radio\.gap\.most"):
+        load(ROOT / "examples/handover.toml").set("radio", {"kind": "hard", "gap": law}).check()
 
 
 def _flow(cell: str = "", plan: str = "") -> Scenario:

@@ -61,7 +61,7 @@ impl Protocol for Params {
         late.map(warning).collect()
     }
 
-    fn install(&self, topology: &Topology, _: &dyn Fn(&str) -> Rng) -> Installation<LteX2> {
+    fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<LteX2> {
         let mut installed = Installation::empty();
         // The check ensures that all hosts have the same home.
         let Some(host) = topology.hosts.first() else { return installed };
@@ -79,7 +79,8 @@ impl Protocol for Params {
         }
         for host in &topology.hosts {
             let address = topology.address(&host.name);
-            installed.place(address, UserEquipment::new(address, self));
+            let draws = stream(&format!("{}/handover", host.name));
+            installed.place(address, UserEquipment::new(address, draws, self));
         }
         installed.tunnel_overhead = Some(self.tunnel_overhead);
         installed.forwarding_overhead = Some(FORWARDING_OVERHEAD);

@@ -2,7 +2,7 @@
 
 use crate::cellular::{Cancelled, Conditional, Forwarding, OrderWait, PathSwitch, Rules, Timers};
 use crate::{Domain, ReportConfig};
-use roamlab_engine::{Bytes, Duration, Packets};
+use roamlab_engine::{Bytes, Duration, DurationLaw, Packets};
 use roamlab_packet::Dscp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,8 +60,9 @@ pub struct Params {
     /// Hosts that a cell admits, handed over or expected; absent: any number. New connections are always admitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admission_limit: Option<u32>,
-    /// From the command until the host has the new cell's link. Default 30 ms (lte table I).
-    pub detach_time: Duration,
+    /// From the command until the host has the new cell's link; or a law, by which each is drawn from the host's stream
+    /// `HOST/handover`. Default 30 ms (lte table I).
+    pub detach_time: DurationLaw,
     /// Bytes that a tunnel between gateway and base station adds; GTP-U over UDP and IPv4 has 36. ASSUMPTION: the
     /// paper's 1500 B are the packet on the wire. Default 0 B.
     pub tunnel_overhead: Bytes,
@@ -101,7 +102,7 @@ impl Default for Params {
             carry_marking_state: false,
             buffer_limit: Packets(200),
             admission_limit: None,
-            detach_time: Duration::from_millis(30),
+            detach_time: DurationLaw::Constant(Duration::from_millis(30)),
             tunnel_overhead: Bytes(0),
             measurement: ReportConfig::default(),
             conditional: None,
@@ -185,6 +186,7 @@ impl Params {
         if let Some((field, _)) = spans.iter().find(|(_, span)| *span == Duration::ZERO) {
             return Err(((*field).into(), "this time cannot be zero: write for example \"200 ms\"".into()));
         }
+        self.detach_time.check().map_err(|(field, message)| (format!("detach_time.{field}"), message))?;
         if random_access < SHORTEST_REPETITION {
             let message = "a preamble takes a subframe of 1 ms: write at least \"1 ms\"";
             return Err(("timers.random_access".into(), message.into()));

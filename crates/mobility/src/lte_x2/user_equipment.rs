@@ -6,7 +6,7 @@ use super::{Action, Forwarding, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
 use crate::transitions::Role;
 use crate::{Agent, Condition, Identification, L2Trigger};
-use roamlab_engine::Time;
+use roamlab_engine::{Rng, Time};
 use roamlab_packet::Addr;
 
 crate::transitions! {
@@ -40,6 +40,8 @@ crate::transitions! {
 #[derive(Clone, Debug)]
 pub struct UserEquipment {
     address: Addr,
+    /// Of detach times.
+    draws: Rng,
     params: Params,
     state: State,
     /// Of the newest handover or service request.
@@ -98,9 +100,10 @@ const EXECUTE: &str = "execute";
 
 impl UserEquipment {
     /// A user equipment without a link.
-    pub fn new(address: Addr, params: &Params) -> UserEquipment {
+    pub fn new(address: Addr, draws: Rng, params: &Params) -> UserEquipment {
         UserEquipment {
             address,
+            draws,
             params: params.clone(),
             state: State::Idle { retry: None },
             id: Identification(0),
@@ -199,7 +202,8 @@ impl UserEquipment {
     fn detach(&mut self, target: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
         self.id = id;
         self.state = State::Detached { target, t304: now + self.params.timers.t304 };
-        out.push(Action::Enter { base_station: target, after: self.params.detach_time });
+        let after = self.params.detach_time.draw(&mut self.draws);
+        out.push(Action::Enter { base_station: target, after });
     }
 
     /// A neighbour meets a condition.

@@ -15,7 +15,7 @@ use crate::MeasurementSpec;
 use crate::visit::Visit;
 use crate::wifi::Wifi;
 use roamlab_engine::tagged::{self, Family};
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::{Duration, DurationLaw, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -78,21 +78,39 @@ impl<'de> Deserialize<'de> for RadioSpec {
 }
 
 impl RadioSpec {
-    /// The motions of a host with these visits, in order; of a host that measures, only the first.
+    /// The motions of a host with these visits, in order; of a host that measures, only the first. Without random numbers a
+    /// drawn gap takes no time.
     ///
     /// # Errors
     /// The number and the field of the first visit that does not go with the one before it, and what to write.
-    pub fn plan(&self, visits: &[Visit]) -> Result<Vec<(Time, Motion)>, BadVisit> {
-        let mut motions = self.kind().plan(visits)?;
+    pub fn plan(&self, visits: &[Visit], rng: Option<&mut Rng>) -> Result<Vec<(Time, Motion)>, BadVisit> {
+        let mut motions = self.kind().plan(visits, rng)?;
         if self.measurement().is_some() {
             motions.truncate(1);
         }
         Ok(motions)
     }
 
-    /// Time between leaving a cell and entering the next.
+    /// Time between leaving a cell and entering the next; the mean of one that is drawn.
     pub fn gap(&self) -> Duration {
-        self.kind().gap()
+        self.kind().gap().map_or(Duration::ZERO, DurationLaw::mean)
+    }
+
+    /// The same; `None`: it is drawn.
+    pub fn constant_gap(&self) -> Option<Duration> {
+        match self.kind().gap() {
+            Some(DurationLaw::Drawn(_)) => None,
+            Some(DurationLaw::Constant(gap)) => Some(*gap),
+            None => Some(Duration::ZERO),
+        }
+    }
+
+    /// Checks that gaps can be drawn.
+    ///
+    /// # Errors
+    /// The field below the gap, and what to write.
+    pub fn check_gap(&self) -> Result<(), (String, String)> {
+        self.kind().gap().map_or(Ok(()), DurationLaw::check)
     }
 
     /// How long a host stays in the cell that it comes from after it has entered the next.

@@ -2,7 +2,7 @@
 
 use crate::MeasurementSpec;
 use crate::visit::Visit;
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::{Duration, DurationLaw, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,12 +61,12 @@ pub enum Duplicates {
 
 /// A way to change cells; its parameters represent it.
 pub(crate) trait Radio {
-    /// The motions of a host with these visits, in order of time.
-    fn plan(&self, visits: &[Visit]) -> Result<Vec<(Time, Motion)>, BadVisit>;
+    /// The motions of a host with these visits, in order of time. Without random numbers a drawn gap takes no time.
+    fn plan(&self, visits: &[Visit], rng: Option<&mut Rng>) -> Result<Vec<(Time, Motion)>, BadVisit>;
 
-    /// See [`RadioSpec::gap`](crate::RadioSpec::gap).
-    fn gap(&self) -> Duration {
-        Duration::ZERO
+    /// See [`RadioSpec::gap`](crate::RadioSpec::gap); `None`: it has none.
+    fn gap(&self) -> Option<&DurationLaw> {
+        None
     }
 
     /// See [`RadioSpec::overlap`](crate::RadioSpec::overlap).

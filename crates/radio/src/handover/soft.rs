@@ -2,7 +2,7 @@
 
 use super::motion::{BadVisit, Duplicates, InFlightAtBreak, Motion, Radio, UplinkChoice};
 use crate::visit::Visit;
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::{Duration, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ impl Radio for SoftHandover {
         self.duplicates
     }
 
-    fn plan(&self, visits: &[Visit]) -> Result<Vec<(Time, Motion)>, BadVisit> {
+    fn plan(&self, visits: &[Visit], _: Option<&mut Rng>) -> Result<Vec<(Time, Motion)>, BadVisit> {
         overlapping(visits, self.overlap)
     }
 }
@@ -109,19 +109,20 @@ mod tests {
             (at(230), Motion::Leave { visit: 1 }),
             (at(500), Motion::Leave { visit: 2 }),
         ];
-        assert_eq!(soft(80).plan(&visits), Ok(expected), "in three cells from 150 to 180 ms");
+        assert_eq!(soft(80).plan(&visits, None), Ok(expected), "in three cells from 150 to 180 ms");
     }
 
     #[test]
     fn without_overlap_the_host_is_never_without_a_cell() {
-        let plan = soft(0).plan(&[visit("a", 0, None), visit("b", 100, None)]).unwrap();
+        let plan = soft(0).plan(&[visit("a", 0, None), visit("b", 100, None)], None).unwrap();
         let motions: Vec<Motion> = plan.into_iter().map(|(_, motion)| motion).collect();
         assert_eq!(motions[1..], [Motion::Enter { visit: 1 }, Motion::Leave { visit: 0 }]);
     }
 
     #[test]
     fn visits_that_do_not_go_together_are_refused_with_their_place() {
-        let refused = |visits: &[Visit]| soft(30).plan(visits).map_err(|(number, field, _)| (number, field));
+        let refused =
+            |visits: &[Visit]| soft(30).plan(visits, None).map_err(|(number, field, _)| (number, field));
         assert_eq!(refused(&[visit("a", 100, None), visit("b", 100, None)]), Err((1, "at")));
         assert_eq!(refused(&[visit("a", 100, None), visit("b", 50, None)]), Err((1, "at")));
         assert_eq!(refused(&[visit("a", 100, Some(100))]), Err((0, "until")));
@@ -134,7 +135,7 @@ mod tests {
     fn a_host_that_turns_back_in_time_has_not_left() {
         let visits = |back| [visit("a", 0, None), visit("b", 100, None), visit("a", back, None)];
         let left = |back: u64| {
-            let plan = soft(30).plan(&visits(back)).unwrap();
+            let plan = soft(30).plan(&visits(back), None).unwrap();
             let leave = |(at, motion): &(Time, Motion)| match motion {
                 Motion::Leave { visit } => Some((at.as_nanos() / 1_000_000, *visit)),
                 Motion::Enter { .. } => None,
@@ -143,7 +144,7 @@ mod tests {
         };
         assert_eq!(left(131), [(130, 0), (161, 1)]);
         assert_eq!(left(130), [(160, 1)], "it stays in a");
-        let again = soft(30).plan(&[visit("a", 0, None), visit("a", 100, None)]).unwrap();
+        let again = soft(30).plan(&[visit("a", 0, None), visit("a", 100, None)], None).unwrap();
         assert!(again.iter().all(|(_, motion)| matches!(motion, Motion::Enter { .. })));
     }
 }

@@ -234,14 +234,14 @@ impl Schedule {
         self.hosts.get(host).map_or(&[], Vec::as_slice)
     }
 
-    /// The visits of a host of a radio with this gap, those that begin before `end`.
-    pub fn visits(&self, host: &str, gap: Duration, end: Duration) -> Vec<Visit> {
+    /// The visits of a host of a radio with this gap, or with drawn ones (`None`): those that begin before `end`.
+    pub fn visits(&self, host: &str, gap: Option<Duration>, end: Duration) -> Vec<Visit> {
         let mut visits: Vec<Visit> = Vec::new();
         for row in self.moves(host).iter().filter(|row| row.time < end) {
             if let (true, Some(from)) = (visits.is_empty(), &row.from) {
                 visits.push(Visit { cell: from.clone(), at: Duration::ZERO, until: None });
             }
-            let breaks = row.to.is_none() || row.gap.is_some_and(|own| own != gap);
+            let breaks = row.to.is_none() || (row.gap.is_some() && row.gap != gap);
             if let (true, Some(last), true) = (breaks, visits.last_mut(), row.from.is_some()) {
                 last.until = Some(row.time);
             }
@@ -291,10 +291,14 @@ mod tests {
             visit("bs1", 8200, Some(9000)), // with another
             visit("bs2", 11_750, None),
         ];
-        assert_eq!(schedule.visits("mh", ms(20), ms(60_000)), expected);
-        assert_eq!(schedule.visits("b", ms(20), ms(60_000)), [visit("bs1", 6500, None)]);
-        assert_eq!(schedule.visits("mh", ms(20), ms(5000)), [visit("bs1", 0, None)], "the run ends before");
-        assert_eq!(schedule.visits("c", ms(20), ms(5000)), []);
+        assert_eq!(schedule.visits("mh", Some(ms(20)), ms(60_000)), expected);
+        assert_eq!(schedule.visits("b", Some(ms(20)), ms(60_000)), [visit("bs1", 6500, None)]);
+        assert_eq!(
+            schedule.visits("mh", Some(ms(20)), ms(5000)),
+            [visit("bs1", 0, None)],
+            "the run ends before"
+        );
+        assert_eq!(schedule.visits("c", Some(ms(20)), ms(5000)), []);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::security::Security;
 use crate::handover::{BadVisit, InFlightAtBreak, Motion, Radio, overlapping};
 use crate::visit::Visit;
-use roamlab_engine::{Bytes, Duration, Time};
+use roamlab_engine::{Bytes, Duration, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -300,7 +300,7 @@ impl Radio for Wifi {
         InFlightAtBreak::Lost
     }
 
-    fn plan(&self, visits: &[Visit]) -> Result<Vec<(Time, Motion)>, BadVisit> {
+    fn plan(&self, visits: &[Visit], _: Option<&mut Rng>) -> Result<Vec<(Time, Motion)>, BadVisit> {
         overlapping(visits, self.overlap)
     }
 }

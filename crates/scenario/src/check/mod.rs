@@ -262,7 +262,7 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
             let problem = Problem::at(field(&format!("visits[{number}].at")), message);
             return Err(problem.help("write the visits in the order of their times, or a later time"));
         }
-        if let Err((number, part, message)) = scenario.radio.plan(host.stays()) {
+        if let Err((number, part, message)) = scenario.radio.plan(host.stays(), None) {
             return Err(Problem::from_text(field(&format!("visits[{number}].{part}")), &message));
         }
     }

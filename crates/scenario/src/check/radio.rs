@@ -12,6 +12,9 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     if let Some(Err((field, message))) = measurement.map(|spec| spec.check()) {
         return Err(Problem::from_text(format!("radio.measurement.{field}"), &message));
     }
+    if let Err((field, message)) = scenario.radio.check_gap() {
+        return Err(Problem::from_text(format!("radio.gap.{field}"), &message));
+    }
     if let Some(Err((field, message))) = scenario.radio.roaming().map(Wifi::check) {
         return Err(Problem::from_text(format!("radio.{field}"), &message));
     }

@@ -133,7 +133,7 @@ fn scheduled(
             }
         }
     }
-    let visits = schedule.visits(name, scenario.radio.gap(), scenario.run.duration);
+    let visits = schedule.visits(name, scenario.radio.constant_gap(), scenario.run.duration);
     Ok(HostSpec { visits: Some(visits), plan: None, ..host.clone() })
 }
 
@@ -212,7 +212,7 @@ impl<'a> Planned<'a> {
             PlanSpec::RandomNeighbour(walk) => neighbours(scenario, walk, &names, place, &field)?,
             _ => Vec::new(),
         };
-        let shortest = scenario.radio.gap() + Duration::from_nanos(1);
+        let shortest = scenario.radio.constant_gap().unwrap_or_default() + Duration::from_nanos(1);
         Ok(Planned { spec, cells: Arc::new(Cells { names, neighbours }), first, shortest })
     }
 

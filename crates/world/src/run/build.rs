@@ -307,7 +307,8 @@ impl<'a> Builder<'a> {
             }
             uplinks.insert(CellId(cell as u32), link);
         }
-        let plan = self.scenario.radio.plan(spec.stays()).unwrap_or_default();
+        let mut gaps = self.streams.named(&format!("{}/gap", spec.name));
+        let plan = self.scenario.radio.plan(spec.stays(), Some(&mut gaps)).unwrap_or_default();
         let (uplinks, measuring) = ((uplinks, self.scenario.radio.uplink()), self.measuring(spec, cells));
         let drops_duplicates = self.scenario.radio.duplicates() == Duplicates::Drop;
         let reception = self.scenario.radio.roaming().map(|_| Box::default());

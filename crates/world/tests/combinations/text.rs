@@ -225,6 +225,16 @@ impl Draw {
     }
 }
 
+/// A hard handover; every second gap is drawn, within a microsecond of it.
 fn hard(gap: f64) -> String {
-    format!("kind = \"hard\"\ngap = \"{:.3} ms\"", gap * 1e3)
+    let most = (gap * 1e6).round();
+    let ms = |micros: f64| format!("\"{:.3} ms\"", micros / 1e3);
+    if (most as u64).is_multiple_of(2) {
+        return format!("kind = \"hard\"\ngap = {}", ms(most));
+    }
+    format!(
+        "kind = \"hard\"\ngap = {{ kind = \"uniform\", least = {}, most = {} }}",
+        ms(most - 1.0),
+        ms(most)
+    )
 }

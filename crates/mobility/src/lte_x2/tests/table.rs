@@ -10,7 +10,7 @@ use crate::lte_x2::{
     ServingGateway, UserEquipment,
 };
 use crate::{Agent, Direction, L2Trigger};
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::{Duration, Rng, Time};
 use roamlab_packet::{Addr, MarkingState, Received};
 
 lab::cases! {
@@ -43,6 +43,10 @@ const NAMES: &[(Addr, &str)] = &[
     (THERE, "there"),
     (ELSEWHERE, "third"),
 ];
+
+fn draws() -> Rng {
+    Rng::named(1, 0, "handover")
+}
 
 fn name(addr: Addr) -> String {
     lab::name(NAMES, addr)
@@ -128,7 +132,7 @@ fn user_equipment() -> String {
         ("time: T304, T301", ms(500), Input::Deadline),
         ("time: T311", ms(6_000), Input::Deadline),
     ];
-    let agent = UserEquipment::new(HOST, &Params::default()).into();
+    let agent = UserEquipment::new(HOST, draws(), &Params::default()).into();
     table(&agent, &states, &inputs)
 }
 
@@ -402,7 +406,7 @@ fn user_equipment_without_a_cell() -> String {
     let entering = and(&idle, &[(3_600, found.clone())]);
     let states: [Setup<'_, Message>; 2] = [("no cell found", &idle), ("enters a cell", &entering)];
     let inputs = [("cell found: there", NOW, found), ("time", ms(60_000), Input::Deadline)];
-    table(&UserEquipment::new(HOST, &Params::default()).into(), &states, &inputs)
+    table(&UserEquipment::new(HOST, draws(), &Params::default()).into(), &states, &inputs)
 }
 
 /// A host that comes back after it has gone: to a cell that serves it, has commanded it, or has forgotten it.
@@ -479,7 +483,7 @@ fn conditional_user_equipment() -> String {
         ("candidates 990: none", NOW, candidates(990, &[])),
         ("random access response 895", NOW, hear(ELSEWHERE, 895, Kind::RandomAccessResponse)),
     ];
-    table(&UserEquipment::new(HOST, &conditional()).into(), &states, &inputs)
+    table(&UserEquipment::new(HOST, draws(), &conditional()).into(), &states, &inputs)
 }
 
 fn conditional_source() -> String {

@@ -358,7 +358,7 @@ fn empty_files(scenario: &Scenario) -> Vec<Problem> {
 /// A visit that begins within the run, while its host is still between cells when the run ends.
 fn late_entry(scenario: &Scenario, host: &HostSpec, at: impl Fn(String) -> String) -> Option<Problem> {
     let end = scenario.run.duration;
-    let motions = scenario.radio.plan(host.stays()).ok()?;
+    let motions = scenario.radio.plan(host.stays(), None).ok()?;
     let (entered, visit) = motions.into_iter().find_map(|(time, motion)| match motion {
         Motion::Enter { visit } if time >= Time::ZERO + end && host.stays()[visit].at < end => {
             Some((time, visit))
