@@ -7,6 +7,7 @@ mod anonymise;
 mod fault;
 mod flows;
 mod link;
+mod long;
 mod network;
 mod packets;
 mod path;

@@ -6,6 +6,7 @@ pub(crate) mod exchange;
 pub(crate) mod explain;
 mod explored;
 pub(crate) mod pair;
+mod pieces;
 mod policer;
 pub(crate) mod receiver;
 pub(crate) mod sender;
