@@ -74,8 +74,8 @@ def explain_captures(
 
 def explore_captures(
     paths: list[Path], tell: Callable[[int], None] | None = None
-) -> tuple[str, list[tuple[str, list[tuple[str, Column, list[str]]]]]]:
-    """The explorer's input of a capture, or of two of the same flows: facts as JSON, and tables of named columns.
+) -> tuple[str, str, list[tuple[str, list[tuple[str, Column, list[str]]]]]]:
+    """The answer of `explain_captures`, and the explorer's input: facts as JSON, and tables of named columns.
 
     A column has its values and, if these are places in a list of words, the words. Times are in ns from the first
     packet.
