@@ -115,7 +115,6 @@ def write_chart(path: Path, text: str) -> None:
 
     Raises `BadInput` if another file is there, or if its name promises another format.
     """
-    place = Path(os.path.realpath(path))
     ending = ".svg" if text.lstrip().startswith(("<svg", "<?xml")) else ".html"
     if path.suffix.lower() in _FORMATS - {ending, ".htm" if ending == ".html" else ending}:
         raise BadInput(
@@ -154,6 +153,7 @@ def refuse_changed(path: Path, comment: str) -> None:
                 expected="a new file, or what this program wrote there",
                 remedy="name another file with --out",
             )
+
 
 def write_whole(path: Path, content: bytes, named: Path | None = None) -> None:
     """Write a file so that it is there whole or not at all. Files that killed processes left next to it are deleted.

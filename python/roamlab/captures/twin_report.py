@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from roamlab.captures.path import FlowPath
 
 
-
 def interval(values: Sequence[float]) -> tuple[float, float]:
     """The least and the largest."""
     return min(values), max(values)
@@ -232,7 +231,7 @@ def refuse(out: Path) -> None:
 
 
 def write(found: Twin, out: Path) -> None:
-    """Write the scenario into the file `out`, and the figure beside it with the ending .svg; errors as those of `refuse`."""
+    """Write the scenario into the file `out`, and the figure next to it, in .svg; errors as those of `refuse`."""
     refuse(out)
     with tempfile.TemporaryDirectory() as folder:
         picture = draw(found, Path(folder)).read_text(encoding="utf-8")

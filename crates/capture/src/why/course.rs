@@ -96,7 +96,7 @@ impl Sender<'_> {
         last.is_none_or(|(_, until)| until <= time)
     }
 
-    /// What was outstanding behind the packets from one time up to another.
+    /// The amounts outstanding behind the packets from one time up to another.
     fn flights(&self, from: i64, to: i64) -> impl Iterator<Item = Flight> + '_ {
         let first = self.flights.partition_point(|flight| flight.time_ns < from);
         self.flights.from(first).take_while(move |flight| flight.time_ns < to)

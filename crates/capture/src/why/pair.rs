@@ -98,7 +98,7 @@ fn tsval(row: &Row) -> u32 {
     row.timestamps.map_or(0, |(tsval, _)| tsval)
 }
 
-/// What two captures show together.
+/// The clocks, the packets and their fates by two captures together.
 struct Matched {
     clocks: Clocks,
     fates: Vec<Fate>,

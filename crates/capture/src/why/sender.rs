@@ -72,7 +72,7 @@ impl Element for Progress {
     }
 }
 
-/// What was outstanding behind a packet of data.
+/// The amount outstanding behind a packet of data.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Flight {
     /// When.
@@ -134,7 +134,7 @@ pub struct Sender<'a> {
     pub closed: Vec<(i64, i64)>,
     /// Silences longer than the limit of a stall.
     pub silences: Vec<Silence>,
-    /// What was outstanding: after each packet of data.
+    /// The amount outstanding after each packet of data.
     pub flights: Long<Flight>,
     /// Usual size of a segment.
     pub segment: u64,

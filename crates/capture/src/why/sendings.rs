@@ -163,7 +163,7 @@ impl Sendings {
         if end <= self.una {
             return Some(Again { start: row.seq, end, times: 2, is_told: true, after_ns: 0 });
         }
-        // What is acknowledged cumulatively does not change any more.
+        // A piece that is acknowledged cumulatively does not change any more.
         let start = row.seq.max(self.una);
         self.pieces.split(start);
         self.pieces.split(end);

@@ -24,7 +24,7 @@ from roamlab.commands.output import print_json
     type=AMOUNT,
     help="The largest rate that the path may have, for a flow that never filled it.",
 )
-@out("out/twin.toml", "File for the scenario. Its figure is beside it and ends in .svg.", ANY_PATH, ("-o",))
+@out("out/twin.toml", "File for the scenario. Its figure is next to it and ends in .svg.", ANY_PATH, ("-o",))
 @JSON
 def command(
     captures: tuple[Path, ...], flow: str | None, rate_at_most: float | None, out: Path, *, as_json: bool
