@@ -82,6 +82,13 @@ def explore_captures(
     `tell` and errors as those of `explain_captures`.
     """
 
+def mark_packets(path: Path, tell: Callable[[int], None] | None = None) -> str:
+    """The marks of each packet of a capture's TCP flows, as JSON: a list for each flow.
+
+    `time_ns`; `is_again`: data below the highest number seen; `is_duplicate`: an acknowledgement that repeats a number;
+    `is_closed`: one that offers no room. `tell` and errors as those of `explain_captures`.
+    """
+
 def anonymise_captures(
     paths: list[Path], places: list[Path], key: bytes, tell: Callable[[int], None] | None = None
 ) -> str:

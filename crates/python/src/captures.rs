@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use roamlab_capture::{
     Addresses, Answer, Capture, Explored, Read as Found, Unwritten, anonymise, explain, explain_qlog,
-    explain_with_path, explore, read,
+    explain_with_path, explore, marks, read,
 };
 use serde::Serialize;
 use std::fs::File;
@@ -92,6 +92,15 @@ pub fn explore_captures<'py>(
         (table.name, columns.map(|each| (each.name, each.values.into_pyarray(py), each.names)).collect())
     });
     Ok((json(&answer)?, json(&facts)?, drawn.collect()))
+}
+
+/// The marks of each packet of a capture's flows, as JSON: a list for each flow. `tell` and errors as those of
+/// `explain_captures`.
+#[pyfunction]
+#[pyo3(signature = (path, tell=None))]
+pub fn mark_packets(py: Python<'_>, path: PathBuf, tell: Option<Py<PyAny>>) -> PyResult<String> {
+    let marked = |first: &Capture, _: Option<&Capture>| first.flows.iter().map(marks).collect::<Vec<_>>();
+    json(&with_captures(py, &[path], tell, marked)?)
 }
 
 /// Reads one capture or two, and takes something of them.

@@ -4,9 +4,9 @@
 
 use crate::why::exchange::{Exchange, MS};
 use crate::why::pair::Pair;
+use crate::why::pieces::NEVER;
 use crate::why::receiver::Receiver;
 use crate::why::sender::{Sender, Silence};
-use crate::why::sendings::NEVER;
 use crate::why::{Cause, silence};
 
 /// A larger packet is several that a card joined, in a network with Ethernet's frames.

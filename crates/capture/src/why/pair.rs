@@ -3,9 +3,9 @@
 use crate::packets::Row;
 use crate::why::cause::{Cause, Kind, Sure, counted, lasting, median};
 use crate::why::exchange::{Exchange, FLOOR_NS, MS};
+use crate::why::pieces::NEVER;
 use crate::why::receiver::{Arrival, Receiver};
 use crate::why::sender::{Sender, Silence};
-use crate::why::sendings::NEVER;
 use crate::why::silence::quartile;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};

@@ -2,8 +2,8 @@
 //!
 //! The rule is that of Flach et al., "An Internet-wide analysis of traffic policing" (SIGCOMM 2016).
 
+use crate::why::pieces::{NEVER, Piece};
 use crate::why::sender::Sender;
-use crate::why::sendings::{NEVER, Piece};
 use crate::why::silence::between;
 
 /// Losses, and round trips with a loss, that are needed.

@@ -2,8 +2,8 @@
 
 use crate::why::cause::{Cause, Kind, Sure, counted, lasting, median};
 use crate::why::exchange::{Exchange, FLOOR_NS, MS};
+use crate::why::pieces::NEVER;
 use crate::why::sender::Silence;
-use crate::why::sendings::NEVER;
 use crate::why::silence::quartile;
 
 /// A flow with this number of pauses before is one of an application with pauses.

@@ -3,7 +3,8 @@
 use crate::long::{Bytes, Element, Long, Reader};
 use crate::packets::Row;
 use crate::why::exchange::{Exchange, FLOOR_NS, MS};
-use crate::why::sendings::{Again, NEVER, Sendings};
+use crate::why::pieces::NEVER;
+use crate::why::sendings::{Again, Sendings};
 use std::collections::VecDeque;
 
 /// An acknowledgement that is this much older than those of the next [`LATER_NS`] waited on its way.
@@ -315,9 +316,7 @@ impl<'a> Sender<'a> {
             self.state.sample(rtt);
         }
         if report.pieces == 0 {
-            let is_repeated =
-                row.length == 0 && row.ack == self.sendings.una && self.sendings.outstanding > 0;
-            if is_repeated && !self.sendings.has_blocks && !has_waited {
+            if self.sendings.is_repeated(row) && !self.sendings.has_blocks && !has_waited {
                 self.repeated.push(row.time_ns);
             }
             return;

@@ -1,74 +1,7 @@
 //! The sender's data as a capture between it and the receiver shows them: sendings, acknowledgements, what is outstanding.
 
 use crate::packets::Row;
-use crate::why::pieces::Pieces;
-
-/// No time.
-pub const NEVER: i64 = i64::MAX;
-
-/// Data that were first sent in one packet.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Piece {
-    /// The number of the first byte.
-    pub start: u64,
-    /// The number behind the last byte.
-    pub end: u64,
-    /// When it was sent first.
-    pub sent_ns: i64,
-    /// When it was sent again first; [`NEVER`]: it was not.
-    pub again_ns: i64,
-    /// TSval of that.
-    pub again_tsval: Option<u32>,
-    /// When it was sent last.
-    pub last_ns: i64,
-    /// How often it was sent.
-    pub times: u32,
-    /// When its delivery was reported; [`NEVER`]: it was not.
-    pub told_ns: i64,
-    /// TSecr of the acknowledgement that reported it, if it advanced.
-    pub echo: Option<u32>,
-    /// It was reported as received twice.
-    pub twice: bool,
-}
-
-impl Piece {
-    fn new(start: u64, end: u64, row: &Row) -> Piece {
-        Piece {
-            start,
-            end,
-            sent_ns: row.time_ns,
-            again_ns: NEVER,
-            again_tsval: None,
-            last_ns: row.time_ns,
-            times: 1,
-            told_ns: NEVER,
-            echo: None,
-            twice: false,
-        }
-    }
-
-    /// Bytes of it.
-    pub fn bytes(&self) -> u64 {
-        self.end - self.start
-    }
-
-    /// True if its first sending arrived, by the reports. The acknowledgement echoes a timestamp from before (Eifel, RFC 3522),
-    /// or the report came sooner than a round trip `least` after the second sending, or it arrived twice. A selective
-    /// acknowledgement echoes an older time (RFC 7323, 4.3), which shows nothing.
-    pub fn first_arrived(&self, least: i64) -> bool {
-        if self.told_ns == NEVER {
-            return false;
-        }
-        let early = self.again_ns.saturating_add(least - least / 20);
-        self.times == 1 || self.told_ns < early || self.twice || self.echoes_first()
-    }
-
-    /// True if the echoed timestamp is from before the second sending.
-    pub fn echoes_first(&self) -> bool {
-        let pair = self.echo.zip(self.again_tsval);
-        pair.is_some_and(|(echo, again)| echo.wrapping_sub(again).cast_signed() < 0)
-    }
-}
+use crate::why::pieces::{NEVER, Piece, Pieces};
 
 /// A packet with data, by whether it was sent before.
 #[derive(Clone, Copy, Default, Debug)]
@@ -260,6 +193,11 @@ impl Sendings {
             parts = cut.filter(|(start, end)| start < end).collect();
         }
         parts
+    }
+
+    /// True for an acknowledgement without data that repeats the number of the last one while data are outstanding.
+    pub fn is_repeated(&self, row: &Row) -> bool {
+        row.length == 0 && row.ack == self.una && self.outstanding > 0
     }
 
     /// True if later data than the lowest outstanding are reported.

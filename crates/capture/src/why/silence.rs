@@ -3,8 +3,8 @@
 use crate::long::Long;
 use crate::why::cause::{Cause, Kind, Sure, counted, lasting, median};
 use crate::why::exchange::MS;
+use crate::why::pieces::{NEVER, Piece};
 use crate::why::sender::{self, Sender, Silence};
-use crate::why::sendings::{NEVER, Piece};
 
 /// The time after it that is looked at.
 const AFTER_NS: i64 = 3_000 * MS;
