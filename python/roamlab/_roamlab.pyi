@@ -74,12 +74,19 @@ def explain_captures(
 
 def explore_captures(
     paths: list[Path], tell: Callable[[int], None] | None = None
-) -> tuple[str, list[tuple[str, list[tuple[str, Column, list[str]]]]]]:
-    """The explorer's input of a capture, or of two of the same flows: facts as JSON, and tables of named columns.
+) -> tuple[str, str, list[tuple[str, list[tuple[str, Column, list[str]]]]]]:
+    """The answer of `explain_captures`, and the explorer's input: facts as JSON, and tables of named columns.
 
     A column has its values and, if these are places in a list of words, the words. Times are in ns from the first
     packet.
     `tell` and errors as those of `explain_captures`.
+    """
+
+def mark_packets(path: Path, tell: Callable[[int], None] | None = None) -> str:
+    """The marks of each packet of a capture's TCP flows, as JSON: a list for each flow.
+
+    `time_ns`; `is_again`: data below the highest number seen; `is_duplicate`: an acknowledgement that repeats a number;
+    `is_closed`: one that offers no room. `tell` and errors as those of `explain_captures`.
     """
 
 def anonymise_captures(

@@ -69,15 +69,6 @@ impl Flow {
             None => 0,
         })
     }
-
-    /// Bytes of payload that went each way.
-    pub fn bytes(&self) -> [u64; 2] {
-        let mut bytes = [0; 2];
-        for at in 0..self.packets.len() {
-            bytes[self.packets.way(at)] += u64::from(self.packets.length[at]);
-        }
-        bytes
-    }
 }
 
 /// Datagrams of UDP between two ends.
@@ -272,7 +263,7 @@ impl Reading {
             let count = &mut flow.sent[way][usize::from(is_sent)];
             *count = count.saturating_add(1);
         }
-        flow.packets.push(&mut flow.unwrapping, time_ns, way, ip.id, ip.ecn, segment);
+        flow.packets.push(&mut flow.unwrapping, time_ns, way, ip, segment);
     }
 
     fn open(&mut self, key: (End, End), from: End, to: End) -> Option<usize> {

@@ -7,6 +7,7 @@ mod anonymise;
 mod fault;
 mod flows;
 mod link;
+mod long;
 mod network;
 mod packets;
 mod path;
@@ -29,6 +30,6 @@ pub use packets::{Blocks, Packets, Row, Way};
 pub use path::{Bursts, Course, Gap, Kept, Longer, Path, Rate, WithPath, explain_with_path};
 pub use qlog::explain_qlog;
 pub use why::{
-    Aligned, Answer, Cause, Column, Explored, Facts, Kind, Limits, Resends, Slow, Spike, Stall, Stop, Sure,
-    Table, Timeout, Told, Trips, explain, explore,
+    Aligned, Answer, Cause, Column, Explored, Facts, Kind, Limits, Marks, Resends, Slow, Spike, Stall, Stop,
+    Sure, Table, Timeout, Told, Trips, explain, explore, marks,
 };

@@ -1,9 +1,11 @@
 //! The packets of a connection in columns.
 
+use crate::long::{Bytes, Element, Long, Near, Reader};
+use crate::network::Ip;
 use crate::tcp::{ACK, FIN, SYN, Segment};
 
-/// Where unwrapped numbers begin, so that one before the first that was seen is above 0.
-const BEFORE: u64 = 1 << 32;
+/// Where unwrapped numbers begin: no capture has enough packets to reach 0 or the end of 64 bits from there.
+const BEFORE: u64 = 1 << 62;
 
 /// A direction of a connection: 0 from its first end to the second, 1 back.
 pub type Way = usize;
@@ -11,38 +13,137 @@ pub type Way = usize;
 /// Blocks of a selective acknowledgement: first byte, byte behind the last; unused ones are empty.
 pub type Blocks = [(u64, u64); 4];
 
-/// Packets of one connection, one element of each column for each packet, in order of time.
+/// Packets of one connection in order of time.
 #[derive(Default)]
 pub struct Packets {
-    /// When, in ns.
-    pub time_ns: Vec<i64>,
-    /// The number of the first byte, a SYN's included, unwrapped to 64 bit.
-    pub seq: Vec<u64>,
-    /// The number that is acknowledged, unwrapped; 0: none.
-    pub ack: Vec<u64>,
-    /// Bytes of payload.
-    pub length: Vec<u32>,
-    /// The field of the window, which is not scaled.
-    pub window: Vec<u16>,
-    /// TSval.
-    pub tsval: Vec<u32>,
-    /// TSecr.
-    pub tsecr: Vec<u32>,
-    /// IPv4's identification.
-    pub id: Vec<u16>,
-    /// TCP's flags.
-    pub flags: Vec<u8>,
-    /// Bit 0: the way; bits 1 and 2: ECN; bit 3: it has timestamps.
-    marks: Vec<u8>,
-    /// Selective acknowledgements: the packet, and its blocks.
-    sacks: Vec<(u32, Blocks)>,
+    stored: Long<Stored>,
+    /// The blocks of selective acknowledgements: how many, and of each the first byte, next to the number that is
+    /// acknowledged, and the bytes.
+    blocks: Bytes,
+    /// Bytes of payload, and packets, each way.
+    sums: [(u64, usize); 2],
+    is_unsorted: bool,
+}
+
+/// A packet as it is stored: the last ones of both ways, of which it is the last.
+#[derive(Clone, Copy, Default)]
+struct Stored {
+    time_ns: i64,
+    way: Way,
+    /// The number of its first byte.
+    seq: u64,
+    last: [Last; 2],
+    /// Where its blocks are; `None`: it has none.
+    blocks: Option<usize>,
+}
+
+/// The last packet of a way.
+#[derive(Clone, Copy, Default)]
+struct Last {
+    /// The number behind its last byte.
+    end: u64,
+    ack: u64,
+    length: u32,
+    window: u16,
+    stamps: (u32, u32),
+    id: u16,
+    flags: u8,
+    /// Bits 0 and 1: ECN; bit 2: it has timestamps.
+    marks: u8,
+}
+
+/// Bits of a stored packet's first number. The way is bit 0; the others tell that a field is as expected.
+const SEQ: u64 = 2;
+const LENGTH: u64 = 4;
+const ACKED: u64 = 8;
+const WINDOW: u64 = 16;
+const STAMPS: u64 = 32;
+const OTHERS: u64 = 64;
+/// It has no blocks.
+const NO_BLOCKS: u64 = 128;
+
+impl Element for Stored {
+    fn write(&self, before: &Stored, into: &mut Bytes) {
+        let (now, last) = (&self.last[self.way], &before.last[self.way]);
+        let others = |last: &Last| (last.flags, last.marks);
+        let mut same = self.way as u64;
+        for (bit, is_same) in [
+            (SEQ, self.seq == last.end),
+            (LENGTH, now.length == last.length),
+            (ACKED, now.ack == last.ack),
+            (WINDOW, now.window == last.window),
+            (STAMPS, now.stamps == last.stamps),
+            (OTHERS, others(now) == others(last)),
+            (NO_BLOCKS, self.blocks.is_none()),
+        ] {
+            same |= if is_same { 0 } else { bit };
+        }
+        into.put(same);
+        into.put_change(before.time_ns.cast_unsigned(), self.time_ns.cast_unsigned());
+        into.put_change(u64::from(last.id) + 1, u64::from(now.id));
+        if same & SEQ != 0 {
+            into.put_change(last.end, self.seq);
+        }
+        if same & LENGTH != 0 {
+            into.put(u64::from(now.length));
+        }
+        if same & ACKED != 0 {
+            into.put_change(last.ack, now.ack);
+        }
+        if same & WINDOW != 0 {
+            into.put_change(u64::from(last.window), u64::from(now.window));
+        }
+        if same & STAMPS != 0 {
+            into.put_change(u64::from(last.stamps.0), u64::from(now.stamps.0));
+            into.put_change(u64::from(last.stamps.1), u64::from(now.stamps.1));
+        }
+        if same & OTHERS != 0 {
+            into.put(u64::from(now.flags) << 3 | u64::from(now.marks));
+        }
+        if let Some(place) = self.blocks {
+            into.put(place as u64);
+        }
+    }
+
+    fn read(before: &Stored, from: &mut Reader<'_>) -> Stored {
+        let same = from.take();
+        let way = (same & 1) as Way;
+        let mut now = Stored { way, last: before.last, ..Stored::default() };
+        let last = &mut now.last[way];
+        now.time_ns = from.take_change(before.time_ns.cast_unsigned()).cast_signed();
+        last.id = from.take_change(u64::from(last.id) + 1) as u16;
+        now.seq = if same & SEQ != 0 { from.take_change(last.end) } else { last.end };
+        if same & LENGTH != 0 {
+            last.length = from.take() as u32;
+        }
+        if same & ACKED != 0 {
+            last.ack = from.take_change(last.ack);
+        }
+        if same & WINDOW != 0 {
+            last.window = from.take_change(u64::from(last.window)) as u16;
+        }
+        if same & STAMPS != 0 {
+            last.stamps.0 = from.take_change(u64::from(last.stamps.0)) as u32;
+            last.stamps.1 = from.take_change(u64::from(last.stamps.1)) as u32;
+        }
+        if same & OTHERS != 0 {
+            let others = from.take();
+            (last.flags, last.marks) = ((others >> 3) as u8, others as u8 & 7);
+        }
+        now.blocks = (same & NO_BLOCKS != 0).then(|| from.take() as usize);
+        last.end = end_of(now.seq, last.length, last.flags);
+        now
+    }
+}
+
+/// The number behind the last byte; SYN and FIN count one.
+fn end_of(seq: u64, length: u32, flags: u8) -> u64 {
+    seq + u64::from(length) + u64::from(flags & SYN != 0) + u64::from(flags & FIN != 0)
 }
 
 /// One packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Its place among the packets.
-    pub at: usize,
     /// When, in ns.
     pub time_ns: i64,
     /// Its way.
@@ -61,9 +162,22 @@ pub struct Row {
     pub timestamps: Option<(u32, u32)>,
     /// TCP's flags.
     pub flags: u8,
+    /// The ECN field.
+    pub ecn: u8,
+    /// IPv4's identification.
+    pub id: u16,
+    /// Where the blocks of its selective acknowledgement are; `None`: it has none.
+    blocks: Option<usize>,
 }
 
 impl Row {
+    fn of(stored: &Stored) -> Row {
+        let Stored { time_ns, way, seq, last, blocks } = *stored;
+        let Last { end, ack, length, window, stamps, id, flags, marks } = last[way];
+        let timestamps = (marks & 4 != 0).then_some(stamps);
+        Row { time_ns, way, seq, end, ack, length, window, timestamps, flags, ecn: marks & 3, id, blocks }
+    }
+
     /// True if this flag is set.
     pub fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
@@ -93,113 +207,102 @@ impl Unwrapping {
 impl Packets {
     /// How many they are.
     pub fn len(&self) -> usize {
-        self.time_ns.len()
+        self.stored.len()
     }
 
     /// True if there is none.
     pub fn is_empty(&self) -> bool {
-        self.time_ns.is_empty()
+        self.len() == 0
     }
 
-    /// The ECN field of a packet.
-    pub fn ecn(&self, at: usize) -> u8 {
-        self.marks[at] >> 1 & 3
+    /// Bytes of payload that went each way.
+    pub fn bytes(&self) -> [u64; 2] {
+        self.sums.map(|(bytes, _)| bytes)
     }
 
-    /// The way of a packet.
-    pub fn way(&self, at: usize) -> Way {
-        usize::from(self.marks[at] & 1)
+    /// Packets each way.
+    pub fn counts(&self) -> [usize; 2] {
+        self.sums.map(|(_, count)| count)
+    }
+
+    /// The times of the first packet and of the last; `None`: there is none.
+    pub fn span(&self) -> Option<(i64, i64)> {
+        self.stored.first().zip(self.stored.last()).map(|(first, last)| (first.time_ns, last.time_ns))
     }
 
     /// Adds a packet.
-    pub(crate) fn push(
-        &mut self,
-        known: &mut Unwrapping,
-        time_ns: i64,
-        way: Way,
-        id: u16,
-        ecn: u8,
-        segment: &Segment,
-    ) {
+    pub(crate) fn push(&mut self, known: &mut Unwrapping, time_ns: i64, way: Way, ip: Ip, segment: &Segment) {
         let seq = known.number(way, segment.seq);
-        let has_ack = segment.flags & ACK != 0;
         let back = 1 - way;
-        self.ack.push(if has_ack { known.number(back, segment.ack) } else { 0 });
-        let mut blocks = Blocks::default();
-        for (into, block) in blocks.iter_mut().zip(segment.options.sacks.iter().flatten()) {
-            let first = known.near(back, block.0);
-            *into = (first, first + u64::from(block.1.wrapping_sub(block.0)));
+        let ack = if segment.flags & ACK != 0 { known.number(back, segment.ack) } else { 0 };
+        let sacks = segment.options.sacks.iter().flatten();
+        let blocks = (sacks.clone().count() > 0).then(|| self.blocks.len());
+        if blocks.is_some() {
+            self.blocks.put(sacks.clone().count() as u64);
+            for (first, behind) in sacks {
+                self.blocks.put_change(ack, known.near(back, *first));
+                self.blocks.put(u64::from(behind.wrapping_sub(*first)));
+            }
         }
-        if segment.options.sacks[0].is_some() {
-            self.sacks.push((self.len() as u32, blocks));
-        }
-        let (tsval, tsecr) = segment.options.timestamps.unwrap_or_default();
-        self.time_ns.push(time_ns);
-        self.seq.push(seq);
-        self.length.push(segment.length);
-        self.window.push(segment.window);
-        self.tsval.push(tsval);
-        self.tsecr.push(tsecr);
-        self.id.push(id);
-        self.flags.push(segment.flags);
-        let has_timestamps = u8::from(segment.options.timestamps.is_some());
-        self.marks.push(way as u8 | ecn << 1 | has_timestamps << 3);
+        let has_stamps = segment.options.timestamps.is_some();
+        let end = end_of(seq, segment.length, segment.flags);
+        let last = Last {
+            end,
+            ack,
+            length: segment.length,
+            window: segment.window,
+            stamps: segment.options.timestamps.unwrap_or_default(),
+            id: ip.id,
+            flags: segment.flags,
+            marks: ip.ecn & 3 | u8::from(has_stamps) << 2,
+        };
+        self.add(time_ns, way, seq, last, blocks);
+    }
+
+    fn add(&mut self, time_ns: i64, way: Way, seq: u64, last: Last, blocks: Option<usize>) {
+        let before = self.stored.last();
+        self.is_unsorted |= before.is_some_and(|before| before.time_ns > time_ns);
+        let mut both = before.map_or_else(Default::default, |before| before.last);
+        both[way] = last;
+        self.sums[way].0 += u64::from(last.length);
+        self.sums[way].1 += 1;
+        self.stored.push(Stored { time_ns, way, seq, last: both, blocks });
     }
 
     /// The packets in order.
     pub fn rows(&self) -> impl Iterator<Item = Row> + '_ {
-        (0..self.len()).map(|at| self.row(at))
-    }
-
-    /// One packet.
-    pub fn row(&self, at: usize) -> Row {
-        let (flags, seq, length) = (self.flags[at], self.seq[at], self.length[at]);
-        let counted = u64::from(flags & SYN != 0) + u64::from(flags & FIN != 0);
-        Row {
-            at,
-            time_ns: self.time_ns[at],
-            way: self.way(at),
-            seq,
-            end: seq + u64::from(length) + counted,
-            ack: self.ack[at],
-            length,
-            window: self.window[at],
-            timestamps: (self.marks[at] & 8 != 0).then(|| (self.tsval[at], self.tsecr[at])),
-            flags,
-        }
+        self.stored.iter().map(|stored| Row::of(&stored))
     }
 
     /// The blocks of a packet's selective acknowledgement, without the unused ones.
-    pub fn sacks(&self, at: usize) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let found = self.sacks.binary_search_by_key(&(at as u32), |(packet, _)| *packet).ok();
-        found.into_iter().flat_map(|place| self.sacks[place].1).filter(|(first, behind)| first < behind)
+    pub fn sacks(&self, row: &Row) -> impl Iterator<Item = (u64, u64)> {
+        let (mut found, mut count) = (Blocks::default(), 0);
+        if let Some(place) = row.blocks {
+            let mut reader = self.blocks.reader(place);
+            count = (reader.take() as usize).min(found.len());
+            for block in &mut found[..count] {
+                let first = reader.take_change(row.ack);
+                *block = (first, first + reader.take());
+            }
+        }
+        found.into_iter().take(count).filter(|(first, behind)| first < behind)
     }
 
     /// Puts the packets in order of time; packets of one time stay in the order of the file. False: they were in order.
     pub(crate) fn sort(&mut self) -> bool {
-        if self.time_ns.is_sorted() {
+        if !self.is_unsorted {
             return false;
         }
-        let mut order: Vec<u32> = (0..self.len() as u32).collect();
-        order.sort_by_key(|at| self.time_ns[*at as usize]);
-        arrange(&mut self.time_ns, &order);
-        arrange(&mut self.seq, &order);
-        arrange(&mut self.ack, &order);
-        arrange(&mut self.length, &order);
-        arrange(&mut self.window, &order);
-        arrange(&mut self.tsval, &order);
-        arrange(&mut self.tsecr, &order);
-        arrange(&mut self.id, &order);
-        arrange(&mut self.flags, &order);
-        arrange(&mut self.marks, &order);
-        let mut places = vec![0; order.len()];
-        for (new, old) in order.iter().enumerate() {
-            places[*old as usize] = new as u32;
+        let mut order: Vec<(i64, u32)> =
+            self.stored.iter().zip(0..).map(|(stored, at)| (stored.time_ns, at)).collect();
+        order.sort_unstable();
+        let before = std::mem::take(self);
+        let mut near = Near::new(&before.stored);
+        for (_, at) in order {
+            let Some(Stored { time_ns, way, seq, last, blocks }) = near.get(at as usize) else { continue };
+            self.add(time_ns, way, seq, last[way], blocks);
         }
-        for (packet, _) in &mut self.sacks {
-            *packet = places[*packet as usize];
-        }
-        self.sacks.sort_by_key(|(packet, _)| *packet);
+        self.blocks = before.blocks;
         true
     }
 
@@ -213,8 +316,4 @@ impl Packets {
         }
         back > 10 && back > all / 20
     }
-}
-
-fn arrange<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
-    *column = order.iter().map(|at| column[*at as usize]).collect();
 }

@@ -16,6 +16,8 @@ const MOST_SCALE: u8 = 14;
 pub const FIN: u8 = 1;
 /// It opens a connection.
 pub const SYN: u8 = 2;
+/// The connection is given up.
+pub const RST: u8 = 4;
 /// Its acknowledgement number is valid.
 pub const ACK: u8 = 16;
 

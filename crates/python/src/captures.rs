@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use roamlab_capture::{
     Addresses, Answer, Capture, Explored, Read as Found, Unwritten, anonymise, explain, explain_qlog,
-    explain_with_path, explore, read,
+    explain_with_path, explore, marks, read,
 };
 use serde::Serialize;
 use std::fs::File;
@@ -77,21 +77,30 @@ pub fn explain_captures(
 /// A table of a capture: its name, and its columns with their values and, of words, the words behind these.
 type Drawn<'py> = (&'static str, Vec<(&'static str, Bound<'py, PyArray1<f64>>, Vec<String>)>);
 
-/// The explorer's input of a capture, or of two of the same flows: facts as JSON, and tables. `tell` and errors as those
-/// of `explain_captures`.
+/// The answer about a capture, or about two of the same flows, as `explain_captures` gives it, and the explorer's input: facts
+/// as JSON, and tables. `tell` and errors as those of `explain_captures`.
 #[pyfunction]
 #[pyo3(signature = (paths, tell=None))]
 pub fn explore_captures<'py>(
     py: Python<'py>,
     paths: Vec<PathBuf>,
     tell: Option<Py<PyAny>>,
-) -> PyResult<(String, Vec<Drawn<'py>>)> {
-    let Explored { facts, tables, .. } = with_captures(py, &paths, tell, explore)?;
+) -> PyResult<(String, String, Vec<Drawn<'py>>)> {
+    let Explored { answer, facts, tables } = with_captures(py, &paths, tell, explore)?;
     let drawn = tables.into_iter().map(|table| {
         let columns = table.columns.into_iter();
         (table.name, columns.map(|each| (each.name, each.values.into_pyarray(py), each.names)).collect())
     });
-    Ok((json(&facts)?, drawn.collect()))
+    Ok((json(&answer)?, json(&facts)?, drawn.collect()))
+}
+
+/// The marks of each packet of a capture's flows, as JSON: a list for each flow. `tell` and errors as those of
+/// `explain_captures`.
+#[pyfunction]
+#[pyo3(signature = (path, tell=None))]
+pub fn mark_packets(py: Python<'_>, path: PathBuf, tell: Option<Py<PyAny>>) -> PyResult<String> {
+    let marked = |first: &Capture, _: Option<&Capture>| first.flows.iter().map(marks).collect::<Vec<_>>();
+    json(&with_captures(py, &[path], tell, marked)?)
 }
 
 /// Reads one capture or two, and takes something of them.

@@ -195,6 +195,7 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CaptureError", module.py().get_type::<CaptureError>())?;
     module.add_function(wrap_pyfunction!(captures::explain_captures, module)?)?;
     module.add_function(wrap_pyfunction!(captures::explore_captures, module)?)?;
+    module.add_function(wrap_pyfunction!(captures::mark_packets, module)?)?;
     module.add_function(wrap_pyfunction!(captures::anonymise_captures, module)?)?;
     module.add_function(wrap_pyfunction!(captures::explain_qlog_file, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;

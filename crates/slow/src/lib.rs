@@ -25,9 +25,11 @@ pub struct Period {
 /// Bytes over time.
 #[derive(Debug)]
 pub struct Course {
+    /// Times at which packets came, each once.
     times: Vec<i64>,
-    /// Bytes of the first 0, 1, 2, … packets.
+    /// Bytes before the first of these times, and up to each.
     whole: Vec<f64>,
+    packets: usize,
 }
 
 impl Course {
@@ -35,13 +37,28 @@ impl Course {
     pub fn new(packets: impl IntoIterator<Item = (i64, f64)>) -> Course {
         let mut each: Vec<(i64, f64)> = packets.into_iter().collect();
         each.sort_by_key(|(time, _)| *time);
-        let mut sum = 0.0;
-        let sums = each.iter().map(|(_, size)| {
+        let count = each.len();
+        Course::in_order(each, count)
+    }
+
+    /// The same in order of time. `packets`: how many they are, where several are one element.
+    pub fn in_order(bytes: impl IntoIterator<Item = (i64, f64)>, packets: usize) -> Course {
+        let (mut times, mut whole, mut sum) = (Vec::new(), vec![0.0], 0.0);
+        for (time, size) in bytes {
             sum += size;
-            sum
-        });
-        let whole = std::iter::once(0.0).chain(sums).collect();
-        Course { times: each.into_iter().map(|(time, _)| time).collect(), whole }
+            if times.last() == Some(&time) {
+                whole.pop();
+            } else {
+                times.push(time);
+            }
+            whole.push(sum);
+        }
+        Course { times, whole, packets }
+    }
+
+    /// The times at which packets came, each once.
+    pub fn times(&self) -> &[i64] {
+        &self.times
     }
 
     /// Bytes per ns in spans (begin, end], for spans whose ends never fall.
@@ -61,30 +78,32 @@ impl Course {
 
     /// The mean size of a packet.
     fn size(&self) -> f64 {
-        self.whole.last().copied().unwrap_or(0.0) / self.times.len() as f64
+        self.whole.last().copied().unwrap_or(0.0) / self.packets as f64
     }
 }
 
 /// The instants from `begin` to `end`, which are among them, at which a packet begins or ceases to be in a window of two
 /// limits around the time.
-fn instants(courses: &[&Course], limit: i64, begin: i64, end: i64) -> Vec<i64> {
-    if end < begin {
-        return Vec::new();
-    }
+fn instants<'c>(
+    courses: &[&'c Course],
+    limit: i64,
+    begin: i64,
+    end: i64,
+) -> impl Iterator<Item = i64> + use<'c> {
     let edges = courses.iter().flat_map(|course| [(&course.times, -limit), (&course.times, limit)]);
     let mut lists: Vec<_> =
         edges.map(|(times, by)| times.iter().map(move |time| time + by).peekable()).collect();
-    let (mut found, mut now) = (vec![begin], begin);
-    while now < end {
+    std::iter::successors((begin <= end).then_some(begin), move |now| {
+        if *now >= end {
+            return None;
+        }
         let mut next = end;
         for list in &mut lists {
-            while list.next_if(|&edge| edge <= now).is_some() {}
+            while list.next_if(|edge| edge <= now).is_some() {}
             next = list.peek().map_or(next, |&edge| edge.min(next));
         }
-        found.push(next);
-        now = next;
-    }
-    found
+        Some(next)
+    })
 }
 
 /// Where the rate in a window of 2 limits around a time is below half of the one before, for more than a limit, in order of
@@ -94,23 +113,19 @@ pub fn periods(arrived: &Course, sent: Option<&Course>, limit: i64, end: i64) ->
     let base = sent.unwrap_or(arrived);
     let Some(&begin) = base.times.first() else { return Vec::new() };
     let courses: Vec<&Course> = std::iter::once(arrived).chain(sent).collect();
-    let at = instants(&courses, limit, begin, end);
     let around = |time: i64| ((time - limit).max(begin), (time + limit).min(end));
-    let mut rate = arrived.rates();
-    let now: Vec<f64> = at.iter().map(|&time| around(time)).map(|(from, to)| rate(from, to)).collect();
-    let mut rate = base.rates();
-    let size = base.size();
-    let reference = |&time: &i64| {
-        let (from, to) =
-            if sent.is_some() { around(time) } else { ((time - BEFORE * limit).max(begin), time) };
-        let before = rate(from, to);
+    let (mut now, mut before, size) = (arrived.rates(), base.rates(), base.size());
+    let values = instants(&courses, limit, begin, end).map(|time| {
+        let (from, to) = around(time);
+        let (since, until) =
+            if sent.is_some() { (from, to) } else { ((time - BEFORE * limit).max(begin), time) };
+        let reference = before(since, until);
         let shows = (sent.is_some() || time - begin >= limit)
-            && before * 2.0 * limit as f64 >= LEAST_PKTS as f64 * size;
-        if shows { before } else { 0.0 }
-    };
-    let before: Vec<f64> = at.iter().map(reference).collect();
+            && reference * 2.0 * limit as f64 >= LEAST_PKTS as f64 * size;
+        (time, now(from, to), if shows { reference } else { 0.0 })
+    });
     let mut joined: Vec<(i64, i64, f64)> = Vec::new();
-    for (start, stop, reference) in spans(&at, &now, &before, sent.is_none()) {
+    for (start, stop, reference) in spans(values, sent.is_none()) {
         match joined.last_mut() {
             Some((_, last, _)) if start - *last < limit => *last = stop,
             _ => joined.push((start, stop, reference)),
@@ -127,22 +142,26 @@ pub fn periods(arrived: &Course, sent: Option<&Course>, limit: i64, end: i64) ->
     joined.into_iter().map(period).collect()
 }
 
-/// Spans in which `now` is below half of `before`; `fixed`: of the value of `before` where the span begins. The rate in a
-/// window is the same from one of the times to the next.
-fn spans(at: &[i64], now: &[f64], before: &[f64], fixed: bool) -> Vec<(i64, i64, f64)> {
-    let (mut found, mut place) = (Vec::new(), 0);
-    while place < at.len() {
-        let first = place;
-        place += 1;
-        if now[first] >= before[first] / 2.0 {
+/// Spans in which the second of `values` is below half of the third; `fixed`: of the third where the span begins. The first is
+/// the time. The rate in a window is the same from one of the times to the next.
+fn spans(mut values: impl Iterator<Item = (i64, f64, f64)>, fixed: bool) -> Vec<(i64, i64, f64)> {
+    let mut found = Vec::new();
+    let mut next = values.next();
+    while let Some(first) = next {
+        let (start, now, before) = first;
+        if now >= before / 2.0 {
+            next = values.next();
             continue;
         }
-        let mut last = first;
-        while last + 1 < at.len() && now[last] < before[if fixed { first } else { last }] / 2.0 {
-            last += 1;
+        let (mut last, mut behind) = (first, None);
+        while last.1 < if fixed { before } else { last.2 } / 2.0
+            && let Some(value) = values.next()
+        {
+            last = value;
+            behind = Some(value);
         }
-        found.push((at[first], at[last], before[first]));
-        place = last.max(place);
+        found.push((start, last.0, before));
+        next = behind;
     }
     found
 }

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 LIST = ".roamlab.json"
 """In a folder of results: the files that this program wrote there, with their SHA-256, and a signature of it all."""
 
+PAGE_COMMENT = "<!-- %s -->"
+TOML_COMMENT = "# %s"
+"""Comments in which files are signed."""
+
 _FORMATS = {
     ".svg",
     ".html",
@@ -111,7 +115,6 @@ def write_chart(path: Path, text: str) -> None:
 
     Raises `BadInput` if another file is there, or if its name promises another format.
     """
-    place = Path(os.path.realpath(path))
     ending = ".svg" if text.lstrip().startswith(("<svg", "<?xml")) else ".html"
     if path.suffix.lower() in _FORMATS - {ending, ".htm" if ending == ".html" else ending}:
         raise BadInput(
@@ -120,6 +123,20 @@ def write_chart(path: Path, text: str) -> None:
             expected=f"a name that ends in {ending}",
             remedy=f"write --out {path.with_suffix(ending)}, and convert the file with another program",
         )
+    write_signed(path, text, PAGE_COMMENT)
+
+
+def write_signed(path: Path, text: str, comment: str) -> None:
+    """Write a text, signed in a comment of its language, as `refuse_changed` knows it; missing folders are created."""
+    refuse_changed(path, comment)
+    place = Path(os.path.realpath(path))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(place, _signed(text, comment), path)
+
+
+def refuse_changed(path: Path, comment: str) -> None:
+    """Raise `BadInput` if another file is at `path` than one that this program wrote, or if that was changed since."""
+    place = Path(os.path.realpath(path))
     if place.exists() and not place.is_file():
         raise BadInput(
             path,
@@ -128,16 +145,14 @@ def write_chart(path: Path, text: str) -> None:
             remedy="name another file with --out",
         )
     if place.exists():
-        before, _, _ = place.read_text(encoding="utf-8", errors="replace").rpartition("<!--")
-        if place.read_bytes() != _signed_chart(before):
+        before, _, _ = place.read_text(encoding="utf-8", errors="replace").rpartition(comment.split("%s")[0])
+        if place.read_bytes() != _signed(before, comment):
             raise BadInput(
                 path,
                 "the file is not ours to replace, or was changed since it was written",
                 expected="a new file, or what this program wrote there",
                 remedy="name another file with --out",
             )
-    place.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(place, _signed_chart(text), path)
 
 
 def write_whole(path: Path, content: bytes, named: Path | None = None) -> None:
@@ -428,9 +443,9 @@ def _signature(written: dict[str, Any]) -> str:
     return hashlib.sha256(("roamlab wrote " + json.dumps(written, sort_keys=True)).encode()).hexdigest()
 
 
-def _signed_chart(text: str) -> bytes:
+def _signed(text: str, comment: str) -> bytes:
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return f"{text}<!-- written by roamlab, {digest} -->\n".encode()
+    return f"{text}{comment % f'written by roamlab, {digest}'}\n".encode()
 
 
 def _foreign(folder: Path) -> str | None:

@@ -12,7 +12,7 @@ from roamlab.base.errors import BadInput
 from roamlab.base.output import write_chart
 from roamlab.base.screen import say, shown
 from roamlab.captures import logs, printed
-from roamlab.captures.explain import explain, reading
+from roamlab.captures.explain import Answer, reading
 from roamlab.explorer import explorer_page
 from roamlab.explorer.packing import Pack
 from roamlab.records.constants import EXPLORED
@@ -40,10 +40,9 @@ _NONE: dict[str, Any] = {
 def html(paths: Sequence[Path]) -> tuple[str, list[str]]:
     """The page of one capture, or of two of the same flows at both ends; its notes."""
     with reading(paths) as tell:
-        text, tables = _roamlab.explore_captures(list(paths), tell)
+        answer, text, tables = _roamlab.explore_captures(list(paths), tell)
     facts = json.loads(text)
-    if not facts["flows"]:
-        printed.check_flows(paths, explain(paths), of_qlog=False)
+    printed.check_flows(paths, Answer(**json.loads(answer)), of_qlog=False)
     pack = Pack()
     packed = {
         name: pack.table(0, [(each, np.zeros(0), ()) for each in columns])

@@ -26,7 +26,8 @@ def read(path: Path) -> Log | None:
     """The log in a file; None: it is none."""
     if not path.is_file() or path.stat().st_size > _MOST_BYTES:
         return None
-    head = path.read_bytes()[:4096]
+    with path.open("rb") as file:
+        head = file.read(4096)
     if b"\0" in head:
         return None
     if ss.is_log(head.decode("utf-8", "replace")):

@@ -10,6 +10,7 @@ import numpy as np
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted
 from roamlab.base.screen import shown
+from roamlab.captures import logs
 from roamlab.captures.explain import explain
 from roamlab.captures.printed import check_flows, chosen, is_qlog
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from roamlab.captures.explain import Answer
 
 LEAST_PACKETS = 50
 """A flow with fewer packets shows neither its sender nor its path."""
@@ -135,15 +138,25 @@ def read(paths: Sequence[Path], flow: str | None) -> FlowPath:
 
     Raises `BadInput` for files that hold no such flow, and for one that is too short.
     """
+    refuse_logs(paths)
+    return chosen_path(explain(paths, flow or ""), paths, flow)
+
+
+def refuse_logs(paths: Sequence[Path]) -> None:
+    """Raise `BadInput` for files that have no packets."""
+    for path in paths:
+        if path.is_file() and (is_qlog(path) or logs.read(path)):
+            raise BadInput(
+                path,
+                "a qlog has no packets of the path" if is_qlog(path) else "a log has no packets of the path",
+                expected="a packet capture of a TCP flow",
+                remedy=f"capture a TCP download over the same path; `roamlab why {shown(path)}` explains this file",
+            )
+
+
+def chosen_path(found: Answer, paths: Sequence[Path], flow: str | None) -> FlowPath:
+    """The path in an answer about these captures that was asked for with it; errors as those of `read`."""
     where = " and ".join(shown(path) for path in paths)
-    if any(path.is_file() and is_qlog(path) for path in paths):
-        raise BadInput(
-            where,
-            "a qlog has no packets of the path",
-            expected="a packet capture of a TCP flow",
-            remedy="capture a TCP download over the same path, or explain the qlog with `roamlab why`",
-        )
-    found = explain(paths, flow or "")
     check_flows(paths, found, of_qlog=False)
     named = chosen(found, flow, None).flows
     if found.path is None:

@@ -69,6 +69,8 @@ class Flows:
     """The flows that were asked for."""
 
     found: Answer
+    all: Answer
+    """The answer about all of them."""
     moves: tuple[dict[str, Any], str] | None = None
     """The moves of the same time, for programs and as a sentence."""
 
@@ -94,6 +96,17 @@ def answer(paths: Sequence[Path], flow: str | None, stall: int | None, moved: Pa
         if moved is not None:
             log.tie(moves.read(moved, log.start_ns, log.length_s))
         return log
+    return flows(paths, flow, stall, moved)
+
+
+def flows(
+    paths: Sequence[Path],
+    flow: str | None,
+    stall: int | None,
+    moved: Path | None = None,
+    path_of: str | None = None,
+) -> Flows:
+    """The flows of one capture or of two that are asked for; `moved`: as for `answer`, `path_of`: as for `explain`."""
     if len(paths) > 2:
         raise BadInput(
             f"why {' '.join(shown(path) for path in paths)}",
@@ -109,12 +122,12 @@ def answer(paths: Sequence[Path], flow: str | None, stall: int | None, moved: Pa
             expected="one qlog, or two packet captures",
             remedy="name the qlog of the end that sends the data",
         )
-    found = explain_qlog(paths[0]) if qlogs else explain(paths)
+    found = explain_qlog(paths[0]) if qlogs else explain(paths, path_of)
     check_flows(paths, found, of_qlog=bool(qlogs))
     if moved is None:
-        return Flows(chosen(found, flow, stall))
+        return Flows(chosen(found, flow, stall), found)
     near = moves.tie(found.flows, moves.read(moved, found.start_ns, found.length_s))
-    return Flows(chosen(found, flow, stall), near)
+    return Flows(chosen(found, flow, stall), found, near)
 
 
 def is_qlog(path: Path) -> bool:

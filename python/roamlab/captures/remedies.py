@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roamlab.captures import fitting, likeness, path
+from roamlab.captures import fitting, likeness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from roamlab.captures.fitting import Twin
     from roamlab.captures.likeness import Outcome
+    from roamlab.captures.path import FlowPath
     from roamlab.captures.twin import Setting, Unknown
 
 EXPLAINS = 0.5
@@ -191,9 +191,9 @@ class Check:
         return ["\n  · ".join(told)]
 
 
-def check(paths: Sequence[Path], flow: str | None) -> Check:
-    """The remedies for the flow with most data in a capture, or in two of both ends."""
+def check(path: FlowPath) -> Check:
+    """The remedies for a captured flow."""
     # The changes are run on twins that `remedies` draws, with those without a change.
-    found = fitting.fit(path.read(paths, flow), draws=0)
+    found = fitting.fit(path, draws=0)
     base, rows = remedies(found)
     return Check(found, base, rows)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roamlab.base import figures
-from roamlab.base.output import refuse_foreign, whole_folder
+from roamlab.base.errors import BadInput
+from roamlab.base.output import PAGE_COMMENT, TOML_COMMENT, refuse_changed, write_chart, write_signed
 from roamlab.captures import fitting, likeness
 from roamlab.captures.twin_scenario import START_S, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
 
     from roamlab.captures.fitting import Made, Twin
     from roamlab.captures.path import FlowPath
-
-SCENARIO_FILE = "twin.toml"
-FIGURE = "twin"
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
@@ -218,20 +217,37 @@ def scenario_text(found: Twin) -> str:
     return "\n".join(head) + "\n" + scenario(found.best.setting, notes(found)).text
 
 
+def refuse(out: Path) -> None:
+    """Raise `BadInput` for a name that is no scenario's, and where a file is that `write` did not write."""
+    if out.suffix != ".toml":
+        raise BadInput(
+            f"--out {out}",
+            "the twin is the file of a scenario",
+            expected="a name that ends in .toml",
+            remedy=f"write --out {out / 'twin.toml' if out.is_dir() or not out.suffix else out.with_suffix('.toml')}",
+        )
+    refuse_changed(out, TOML_COMMENT)
+    refuse_changed(out.with_suffix(".svg"), PAGE_COMMENT)
+
+
 def write(found: Twin, out: Path) -> None:
-    """Write the scenario and the figure into the folder `out`."""
-    refuse_foreign(out)
-    with whole_folder(out) as draft:
-        (draft / SCENARIO_FILE).write_text(scenario_text(found), encoding="utf-8")
-        draw(found, draft)
+    """Write the scenario into the file `out`, and the figure next to it, in .svg; errors as those of `refuse`."""
+    refuse(out)
+    with tempfile.TemporaryDirectory() as folder:
+        picture = draw(found, Path(folder)).read_text(encoding="utf-8")
+    write_chart(out.with_suffix(".svg"), picture)
+    write_signed(out, scenario_text(found), TOML_COMMENT)
 
 
 def _megabytes(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return values / 1e6
 
 
-def draw(found: Twin, folder: Path) -> None:
-    """Bytes over time of the capture, of the twin, and of the others that the capture allows; gaps are shaded."""
+def draw(found: Twin, folder: Path) -> Path:
+    """Bytes over time of the capture, of the twin, and of the others that the capture allows; gaps are shaded.
+
+    The figure in SVG.
+    """
     path, best = found.path, found.best
     with figures.new_figure() as (figure, (axes,)):
         for at, each in enumerate(found.drawn):
@@ -268,4 +284,4 @@ def draw(found: Twin, folder: Path) -> None:
         axes.set_xlim(path.start_s, path.start_s + path.end_s)
         axes.set_ylim(bottom=0)
         axes.legend()
-        figures.save(figure, folder, FIGURE, "Bytes over time of the capture and of its twin.")
+        return figures.save(figure, folder, "twin", "Bytes over time of the capture and of its twin.").svg

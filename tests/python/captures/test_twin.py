@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,7 +13,8 @@ import captured
 import twinned
 from capture_files import called, pcap, udp
 from conftest import ROOT, of_today
-from roamlab.captures import likeness, path, remedies, twin
+from roamlab import _roamlab
+from roamlab.captures import explored, likeness, path, printed, remedies, twin
 from roamlab.captures.likeness import Outcome
 from roamlab.captures.twin_scenario import scenario
 from roamlab.exports import pcapng
@@ -51,21 +52,18 @@ def test_a_twin_has_the_goodput_and_the_timeouts_of_its_run(
 
 
 def test_the_command_writes_a_scenario_that_runs_as_it_says(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    done = called("twin", EXAMPLE, "--out", out, "--json")
+    out = tmp_path / "made/path.toml"
+    done = called("twin", EXAMPLE, "-o", out, "--json")
     assert done.code == 0, done
     told = json.loads(done.out)
-    assert sorted(each.name for each in out.iterdir() if not each.name.startswith(".")) == [
-        "twin.png",
-        "twin.svg",
-        "twin.toml",
-    ]
+    assert told["result"] == str(out)
+    assert sorted(each.name for each in out.parent.iterdir()) == ["path.svg", "path.toml"]
     assert told["goodput_bps"]["twin"] == pytest.approx(told["goodput_bps"]["capture"], rel=0.02)
     assert told["timeouts"]["capture"] == told["timeouts"]["twin"] == 0
     assert told["distance_s"]["median"] < told["base_s"]
     assert told["rate_bps"] == pytest.approx(2e6, rel=0.01)
     assert 28 <= told["queue_pkts"] <= 32
-    text = (out / "twin.toml").read_text(encoding="utf-8")
+    text = out.read_text(encoding="utf-8")
     assert "Not known" in text
     assert "while the queue was not empty" in text
     run = likeness.outcome(simulate(Scenario(text, "twin.toml"), 1), 6.851)
@@ -108,8 +106,40 @@ def _refused(*words: str | Path, out: Path) -> str:
     return done.err
 
 
+def test_a_name_that_is_no_scenarios_is_refused_and_so_are_changed_files(tmp_path: Path) -> None:
+    """Before the capture is read: its twin takes a while."""
+    for name, remedy in (("twin", "twin/twin.toml"), ("twin.svg", "twin.toml"), ("", "twin.toml")):
+        done = called("twin", EXAMPLE, "--out", tmp_path / name)
+        assert (done.code, done.out) == (2, ""), done
+        assert f"write --out {tmp_path / remedy}" in done.err, done.err
+    picture = tmp_path / "twin.svg"
+    picture.write_text("<svg/>", encoding="utf-8")
+    done = called("twin", EXAMPLE, "--out", tmp_path / "twin.toml")
+    assert done.code == 2, done
+    assert "twin.svg" in done.err
+    assert "the file is not ours to replace" in done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["twin.svg"]
+
+
+def test_a_capture_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By `why --check` for the answer and the path, by `explore` for the page and its errors."""
+    reads: list[str] = []
+    for name in ("explain_captures", "explore_captures"):
+        real = getattr(_roamlab, name)
+
+        def counted(*words: Any, _name: str = name, _real: Any = real) -> Any:
+            reads.append(_name)
+            return _real(*words)
+
+        monkeypatch.setattr(_roamlab, name, counted)
+    answer = printed.flows([EXAMPLE], "10.0.0.0", 1, path_of="10.0.0.0")
+    assert path.chosen_path(answer.all, [EXAMPLE], "10.0.0.0").packets > path.LEAST_PACKETS
+    explored.html([EXAMPLE])
+    assert reads == ["explain_captures", "explore_captures"]
+
+
 def test_captures_without_a_path_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
-    out = tmp_path / "out"
+    out = tmp_path / "twin.toml"
 
     def said(capture: Path, *words: str) -> str:
         return _refused("twin", capture, "--out", out, *words, out=out)
@@ -132,6 +162,11 @@ def test_captures_without_a_path_are_refused_and_nothing_is_written(tmp_path: Pa
     log = tmp_path / "log.qlog"
     log.write_text('{"qlog_version": "0.3", "traces": []}', encoding="utf-8")
     assert "a qlog has no packets of the path" in said(log)
+    pings = tmp_path / "ping.log"
+    lines = (f"[{at}.0] 64 bytes from h: icmp_seq={at} ttl=64 time=20.0 ms" for at in range(1, 9))
+    pings.write_text("\n".join(lines), encoding="utf-8")
+    for told in (said(pings), _refused("why", pings, "--check", out=out)):
+        assert "a log has no packets of the path" in told
     assert "no such flow" in said(EXAMPLE, "--flow", "192.168")
 
 

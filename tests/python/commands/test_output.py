@@ -55,8 +55,8 @@ WRITES: dict[str, tuple[list[str], str, bool]] = {
 """Each command that writes: its arguments, a file that it makes in its folder or as its file, and whether a file of
 that name which is not its own is refused. Folders of runs take any other file next to the run folders."""
 
-_ONE_FILE = ("chart", "draw", "explore", "play")
-"""Those that make one file and no folder."""
+_ONE_FILE = ("chart", "draw", "explore", "play", "twin")
+"""Those that make one file, `twin` a figure next to it, and no folder."""
 
 _WITH_STORE = ("reproduce", "sweep", "compare", "demo")
 """Those that keep runs in a store."""

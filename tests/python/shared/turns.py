@@ -57,6 +57,7 @@ TOGETHER = {"tests/python/project/test_site.py"}
 """Modules whose tests share what takes most of their time."""
 OF_DAY = {
     "tests/python/captures/test_captured.py::test_planted_causes_are_named_and_none_is_invented",
+    "tests/python/captures/test_flagged.py::test_each_difference_from_tshark_has_a_class",
     "tests/python/captures/test_twin.py::test_a_twin_has_the_goodput_and_the_timeouts_of_its_run",
     "tests/python/commands/test_crash.py::test_a_kill_loses_nothing",
     "tests/python/commands/test_screen.py::test_commands_print_no_control_characters",

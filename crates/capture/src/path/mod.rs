@@ -6,13 +6,11 @@ mod gaps;
 mod rate;
 mod seen;
 
-use crate::flows::{Capture, Flow};
+use crate::flows::Capture;
 use crate::path::seen::Seen;
-use crate::why::Answer;
-use crate::why::exchange::{Exchange, MS, in_order};
-use crate::why::explain::{explained, partner};
-use crate::why::receiver::Receiver;
-use crate::why::sender::Sender;
+use crate::why::exchange::{Exchange, MS};
+use crate::why::explain::{View, explained, order};
+use crate::why::{Answer, Told};
 pub use delays::Longer;
 pub use gaps::{Gap, Kept};
 pub use rate::Rate;
@@ -109,32 +107,26 @@ pub struct WithPath {
 
 /// The same as [`explain`], with the path of the flow with most data among those whose ends have a text.
 pub fn explain_with_path(first: &Capture, second: Option<&Capture>, wanted: &str) -> WithPath {
-    let (answer, places) = explained(first, second);
-    let named = answer.flows.iter().zip(&places).filter(|(told, _)| told.flow.contains(wanted));
-    let path = named.max_by_key(|(told, _)| told.bytes).and_then(|(told, place)| {
-        let flow = &first.flows[*place];
-        let other = second.and_then(|second| partner(flow, second));
-        made(flow, other, told.place, first.start_ns, told.flow.clone())
+    let mut most = None;
+    let answer = explained(first, second, |told, view| {
+        let is_apart = second.is_some() && matches!(view, View::Sender(_));
+        let order = (told.bytes, order(told));
+        if told.flow.contains(wanted) && most.as_ref().is_none_or(|(before, _)| *before <= order) {
+            let made = || made(&view, told, first.start_ns);
+            most = Some((order, if is_apart { None } else { made() }));
+        }
     });
-    WithPath { answer, path }
+    WithPath { answer, path: most.and_then(|(_, path)| path) }
 }
 
-fn made(one: &Flow, other: Option<&Flow>, place: &'static str, start_ns: i64, flow: String) -> Option<Path> {
-    let exchange = Exchange::new(one);
-    let (mut seen, limits, at) = match other.map(Exchange::new) {
-        None => {
-            let limits = (place != "receiver").then(|| Sender::new(&exchange).limits());
-            (Seen::one(&exchange)?, limits, &exchange)
-        }
-        Some(second) => {
-            let (here, there) = in_order(&exchange, &second);
-            let sender = Sender::new(here);
-            let mut seen = Seen::both(&sender, &Receiver::new(there))?;
-            return Some(told(&mut seen, here, place, start_ns, flow, sender.limits().receiver > LIMITED));
-        }
+fn made(view: &View<'_>, about: &Told, start_ns: i64) -> Option<Path> {
+    let (mut seen, exchange) = match view {
+        View::Sender(sender) => (seen::at_sender(sender)?, &sender.exchange),
+        View::Receiver(receiver) => (seen::at_receiver(receiver)?, &receiver.exchange),
+        View::Pair(pair) => (seen::at_both(pair)?, &pair.sender.exchange),
     };
-    let is_limited = limits.is_none_or(|limits| limits.receiver > LIMITED);
-    Some(told(&mut seen, at, place, start_ns, flow, is_limited))
+    let is_limited = about.limits.is_none_or(|limits| limits.receiver > LIMITED);
+    Some(told(&mut seen, exchange, about.place, start_ns, about.flow.clone(), is_limited))
 }
 
 fn told(

@@ -2,11 +2,11 @@
 //!
 //! Times are those of the sender's clock. How the round trip is split is unknown, so both ways take half of it.
 
-use crate::why::exchange::{Exchange, MS, Place};
+use crate::why::exchange::{Exchange, MS};
 use crate::why::pair::Pair;
+use crate::why::pieces::NEVER;
 use crate::why::receiver::Receiver;
 use crate::why::sender::{Sender, Silence};
-use crate::why::sendings::NEVER;
 use crate::why::{Cause, silence};
 
 /// A larger packet is several that a card joined, in a network with Ethernet's frames.
@@ -89,11 +89,6 @@ impl Seen {
         self.sent.get(next).is_none_or(|sent| sent.time_ns > to)
     }
 
-    /// The packets of one capture.
-    pub fn one(exchange: &Exchange<'_>) -> Option<Seen> {
-        if exchange.place == Place::Receiver { at_receiver(exchange) } else { at_sender(exchange) }
-    }
-
     fn empty(exchange: &Exchange<'_>) -> Seen {
         Seen {
             least: 0,
@@ -106,48 +101,10 @@ impl Seen {
             segment: usual_segment(exchange),
             headers: if exchange.ticks[0].is_some() { 52 } else { 40 },
             first_window: 0,
-            end_ns: exchange.flow.packets.time_ns.last().copied().unwrap_or(0),
+            end_ns: exchange.flow.packets.span().map_or(0, |(_, last)| last),
             back_grows: None,
             longer: None,
         }
-    }
-
-    /// The packets of two captures.
-    pub fn both(sender: &Sender<'_>, receiver: &Receiver<'_>) -> Option<Seen> {
-        let pair = Pair::new(sender, receiver)?;
-        let mut seen = of_sender(sender)?;
-        let shift = seen.ahead() - pair.least.min(seen.ahead());
-        let fates = pair.fates.iter();
-        let segment = seen.segment;
-        // Packets that were sent behind the last one that arrived may be under way.
-        let last = pair.fates.iter().rev().find(|fate| fate.came_ns != NEVER)?.sent_ns;
-        seen.sent = fates
-            .map(|fate| Sent {
-                time_ns: fate.sent_ns,
-                is_lost: (fate.sent_ns <= last).then_some(fate.came_ns == NEVER),
-                wait_ns: (fate.came_ns != NEVER).then(|| fate.came_ns - fate.sent_ns - pair.least),
-                segments: (fate.range.1 - fate.range.0).div_ceil(segment) as usize,
-            })
-            .collect();
-        let mut first = vec![(NEVER, 0); sender.sendings.pieces.len()];
-        for fate in pair.fates.iter().filter(|fate| fate.came_ns != NEVER) {
-            let range = sender.sendings.place(fate.range.0)..sender.sendings.place(fate.range.1);
-            for piece in first.get_mut(range).unwrap_or(&mut []).iter_mut() {
-                if fate.came_ns < piece.0 {
-                    *piece = (fate.came_ns, fate.came_ns - fate.sent_ns - pair.least);
-                }
-            }
-        }
-        let pieces = sender.sendings.pieces.iter().zip(&first).filter(|(_, came)| came.0 != NEVER);
-        seen.came =
-            together(pieces.map(|(piece, came)| (came.0 + shift, piece.bytes(), Some(came.1))).collect());
-        seen.stalls = pair.stalls();
-        seen.back_grows = Some(grown(sender, seen.least));
-        for (silence, _) in &mut seen.stalls {
-            silence.start_ns += shift;
-            silence.end_ns += shift;
-        }
-        Some(seen)
     }
 }
 
@@ -191,16 +148,16 @@ fn together(mut pieces: Vec<(i64, u64, Option<i64>)>) -> Vec<Came> {
 /// By how much the round trip is longer in the second where it is longest at least.
 fn grown(sender: &Sender<'_>, least: i64) -> Option<i64> {
     let mut slices = std::collections::BTreeMap::<i64, i64>::new();
-    for (time, rtt) in &sender.rtts {
-        let slice = slices.entry(time / 1_000_000_000).or_insert(*rtt);
-        *slice = (*slice).min(*rtt);
+    for (time, rtt) in sender.rtts.iter() {
+        let slice = slices.entry(time / 1_000_000_000).or_insert(rtt);
+        *slice = (*slice).min(rtt);
     }
     slices.into_values().max().map(|rtt| rtt - least)
 }
 
 /// The part that the sender's capture gives of both.
 fn of_sender(sender: &Sender<'_>) -> Option<Seen> {
-    let mut seen = Seen::empty(sender.exchange);
+    let mut seen = Seen::empty(&sender.exchange);
     let pieces = &sender.sendings.pieces;
     let once = pieces.iter().filter(|piece| piece.times == 1 && piece.told_ns != NEVER);
     seen.least = once.map(|piece| piece.told_ns - piece.sent_ns).min()?;
@@ -215,9 +172,47 @@ fn of_sender(sender: &Sender<'_>) -> Option<Seen> {
     Some(seen)
 }
 
-fn at_sender(exchange: &Exchange<'_>) -> Option<Seen> {
-    let sender = Sender::new(exchange);
-    let mut seen = of_sender(&sender)?;
+/// The packets of two captures.
+pub fn at_both(pair: &Pair<'_>) -> Option<Seen> {
+    let sender = &pair.sender;
+    let mut seen = of_sender(sender)?;
+    let shift = seen.ahead() - pair.least.min(seen.ahead());
+    let fates = pair.fates.iter();
+    let segment = seen.segment;
+    // Packets that were sent behind the last one that arrived may be under way.
+    let last = pair.fates.iter().rev().find(|fate| fate.came_ns != NEVER)?.sent_ns;
+    seen.sent = fates
+        .map(|fate| Sent {
+            time_ns: fate.sent_ns,
+            is_lost: (fate.sent_ns <= last).then_some(fate.came_ns == NEVER),
+            wait_ns: (fate.came_ns != NEVER).then(|| fate.came_ns - fate.sent_ns - pair.least),
+            segments: (fate.range.1 - fate.range.0).div_ceil(segment) as usize,
+        })
+        .collect();
+    let mut first = vec![(NEVER, 0); sender.sendings.pieces.len()];
+    for fate in pair.fates.iter().filter(|fate| fate.came_ns != NEVER) {
+        let range = sender.sendings.pieces.place(fate.range.0)..sender.sendings.pieces.place(fate.range.1);
+        for piece in first.get_mut(range).unwrap_or(&mut []).iter_mut() {
+            if fate.came_ns < piece.0 {
+                *piece = (fate.came_ns, fate.came_ns - fate.sent_ns - pair.least);
+            }
+        }
+    }
+    let pieces = sender.sendings.pieces.iter().zip(&first).filter(|(_, came)| came.0 != NEVER);
+    seen.came = together(pieces.map(|(piece, came)| (came.0 + shift, piece.bytes(), Some(came.1))).collect());
+    seen.stalls = pair.stalls();
+    seen.back_grows = Some(grown(sender, seen.least));
+    for (silence, _) in &mut seen.stalls {
+        silence.start_ns += shift;
+        silence.end_ns += shift;
+    }
+    Some(seen)
+}
+
+/// The packets of a capture at the sender or between the ends.
+pub fn at_sender(sender: &Sender<'_>) -> Option<Seen> {
+    let mut seen = of_sender(sender)?;
+    let exchange = &sender.exchange;
     let back = seen.base - seen.ahead();
     let (least, segment) = (seen.least, seen.segment);
     let pieces = &sender.sendings.pieces;
@@ -227,7 +222,7 @@ fn at_sender(exchange: &Exchange<'_>) -> Option<Seen> {
         .rows()
         .filter(|row| exchange.is_data(row))
         .map(|row| {
-            let piece = pieces.get(sender.sendings.place(row.seq));
+            let piece = pieces.get(pieces.place(row.seq));
             let segments = u64::from(row.length).div_ceil(segment) as usize;
             let Some(piece) = piece.filter(|piece| piece.start <= row.seq) else {
                 return Sent { time_ns: row.time_ns, is_lost: None, wait_ns: None, segments };
@@ -261,14 +256,15 @@ fn at_sender(exchange: &Exchange<'_>) -> Option<Seen> {
             let mut moved = *each;
             moved.start_ns -= back;
             moved.end_ns -= back;
-            (moved, silence::causes(&sender, *each))
+            (moved, silence::causes(sender, *each))
         })
         .collect();
     Some(seen)
 }
 
-fn at_receiver(exchange: &Exchange<'_>) -> Option<Seen> {
-    let receiver = Receiver::new(exchange);
+/// The packets of a capture at the receiver.
+pub fn at_receiver(receiver: &Receiver<'_>) -> Option<Seen> {
+    let exchange = &receiver.exchange;
     let rows: Vec<_> = exchange.flow.packets.rows().filter(|row| exchange.is_data(row)).collect();
     let mut seen = Seen::empty(exchange);
     let segment = seen.segment;
@@ -277,7 +273,7 @@ fn at_receiver(exchange: &Exchange<'_>) -> Option<Seen> {
     let mut highest = rows.first()?.seq;
     let mut pieces = Vec::new();
     for (row, came) in rows.iter().zip(&receiver.came) {
-        let sent_ns = row.time_ns - ahead - came.late_ns.unwrap_or(0);
+        let sent_ns = row.time_ns - ahead - came.late_ns().unwrap_or(0);
         let missing = row.seq.saturating_sub(highest).div_ceil(segment).min(100_000);
         // They were sent right behind the packet in front of the hole.
         let before = seen.sent.last().map_or(sent_ns, |sent| sent.time_ns);
@@ -286,9 +282,9 @@ fn at_receiver(exchange: &Exchange<'_>) -> Option<Seen> {
         }
         highest = highest.max(row.end);
         let segments = u64::from(row.length).div_ceil(segment) as usize;
-        seen.sent.push(Sent { time_ns: sent_ns, is_lost: Some(false), wait_ns: came.late_ns, segments });
+        seen.sent.push(Sent { time_ns: sent_ns, is_lost: Some(false), wait_ns: came.late_ns(), segments });
         if came.arrival != crate::why::receiver::Arrival::Again {
-            pieces.push((row.time_ns, u64::from(row.length), came.late_ns));
+            pieces.push((row.time_ns, u64::from(row.length), came.late_ns()));
         }
     }
     seen.first_window = 10;

@@ -2,6 +2,11 @@
 
 use serde_json::{Map, Value};
 
+/// A time in ns that is further from 1970 is none: the difference of two times fits into 64 bits.
+pub const LATEST_NS: i64 = 4_000_000_000_000_000_000;
+/// A longer round trip is none, in the dialect's unit: an hour in µs.
+const LONGEST_TRIP: f64 = 3.6e9;
+
 /// Times of a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
@@ -51,7 +56,7 @@ impl Clock {
         let found = ns(number(value)? * self.unit_ns)?;
         let time = if self.is_delta { self.last_ns.checked_add(found)? } else { found };
         self.last_ns = time;
-        Some(time)
+        (time.abs() < LATEST_NS).then_some(time)
     }
 
     /// Seconds of a unit of the dialect's round trips.
@@ -61,7 +66,7 @@ impl Clock {
 }
 
 fn ns(found: f64) -> Option<i64> {
-    (found.is_finite() && found.abs() < 4e18).then(|| found.round() as i64)
+    (found.is_finite() && found.abs() < LATEST_NS as f64).then(|| found.round() as i64)
 }
 
 /// Nanoseconds since 1970 of a date of ISO 8601 in UTC, as in `2026-05-01T12:00:00.5Z`.
@@ -217,7 +222,7 @@ fn metrics(data: &Value) -> Metrics {
     Metrics {
         in_flight: whole(&["bytes_in_flight"]),
         window: whole(&["congestion_window", "cwnd", "current_cwnd"]),
-        latest_rtt: value(&["latest_rtt"]).filter(|rtt| rtt.is_finite() && *rtt > 0.0),
+        latest_rtt: value(&["latest_rtt"]).filter(|rtt| *rtt > 0.0 && *rtt < LONGEST_TRIP),
         timeouts: whole(&["pto_count"]),
     }
 }
@@ -295,7 +300,7 @@ fn whole(value: &Value) -> Option<u64> {
     match value {
         Value::String(text) => text.trim().parse().ok(),
         Value::Number(found) => {
-            found.as_u64().or_else(|| found.as_f64().filter(|x| (0.0..1e18).contains(x)).map(|x| x as u64))
+            found.as_f64().filter(|x| (0.0..1e18).contains(x)).map(|x| found.as_u64().unwrap_or(x as u64))
         }
         _ => None,
     }

@@ -117,7 +117,10 @@ impl Reading {
         }
         time = time.max(latest);
         trace.latest = Some(time);
-        let absolute = trace.clock.reference_ns.saturating_add(time);
+        let absolute = trace.clock.reference_ns + time;
+        if absolute.abs() >= dialect::LATEST_NS {
+            return Err(format!("a time of {:.0} s since 1970", absolute as f64 / 1e9));
+        }
         let (first, last) = self.span.unwrap_or((absolute, absolute));
         self.span = Some((first.min(absolute), last.max(absolute)));
         let key = (number.min(MOST_CONNECTIONS), group);

@@ -23,10 +23,10 @@ fn rows(capture: &Capture, replace: &mut dyn FnMut(IpAddr) -> IpAddr) -> Vec<Str
     let mut all = Vec::new();
     for flow in &capture.flows {
         let ends = flow.ends.map(|end| (replace(end.address), end.port));
-        all.push(format!("{ends:?} {:?} {:?}", flow.sent, flow.packets.id));
+        all.push(format!("{ends:?} {:?}", flow.sent));
         for row in flow.packets.rows() {
-            let sacks: Vec<_> = flow.packets.sacks(row.at).collect();
-            all.push(format!("{row:?} {sacks:?} {}", flow.packets.ecn(row.at)));
+            let sacks: Vec<_> = flow.packets.sacks(&row).collect();
+            all.push(format!("{row:?} {sacks:?}"));
         }
     }
     for datagrams in &capture.datagrams {

@@ -373,6 +373,18 @@ fn a_broken_log_is_refused_with_its_event_and_byte_or_ends_with_a_note() {
 }
 
 #[test]
+fn values_that_no_connection_has_are_left_out_or_refused() {
+    let mut text = Stack::QuicGo.log(Story::Quiet);
+    let trips = explained(&text).flows[0].trips;
+    let metrics = json!({"time": 5000.0, "name": "recovery:metrics_updated", "data": {"latest_rtt": 9e19}});
+    writeln!(text, "\u{1E}{metrics}").unwrap();
+    assert_eq!(explained(&text).flows[0].trips, trips);
+    let far = json!({"time": 3.9e12, "name": "recovery:metrics_updated", "data": {"bytes_in_flight": 1e30}});
+    writeln!(text, "\u{1E}{far}").unwrap();
+    assert!(explain_qlog(text.as_bytes()).unwrap_err().problem.contains("since 1970"));
+}
+
+#[test]
 fn mutated_logs_are_read_or_refused() {
     let count = mutations() / 2;
     let start = |stack: &Stack| stack.log(Story::Lost).into_bytes()[..20_000].to_vec();

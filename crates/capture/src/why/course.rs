@@ -1,7 +1,7 @@
 //! A flow over time: its limits and delay spikes.
 
 use crate::why::exchange::MS;
-use crate::why::sender::{Kind, Sender};
+use crate::why::sender::{Flight, Kind, Sender};
 use crate::why::silence::between;
 use serde::Serialize;
 
@@ -45,9 +45,8 @@ pub struct Spike {
 impl Sender<'_> {
     /// The limits of the flow, by shares of its time.
     pub fn limits(&self) -> Limits {
-        let times = &self.exchange.flow.packets.time_ns;
-        let (Some(begin), Some(end)) = (times.first(), times.last()) else { return Limits::default() };
-        self.limits_between(*begin, *end)
+        let span = self.exchange.flow.packets.span();
+        span.map_or_else(Limits::default, |(begin, end)| self.limits_between(begin, end))
     }
 
     /// The same between two times.
@@ -59,18 +58,20 @@ impl Sender<'_> {
         let (mut from, mut is_open) = (begin, self.is_open_at(begin));
         while from < end {
             let to = from + slice;
-            let samples = flights(&self.flights, from, to);
-            let full =
-                samples.iter().any(|(_, flight, window)| *window != u64::MAX && flight * 20 >= window * 19);
+            let (mut samples, mut full) = (0, false);
+            for flight in self.flights(from, to) {
+                samples += 1;
+                full |= flight.window != u64::MAX && flight.outstanding * 20 >= flight.window * 19;
+            }
             let closed = self.closed.iter().any(|(open, shut)| *open < to && *shut > from);
             let first = self.resends.partition_point(|resend| resend.time_ns < from);
             let mut repairs = self.resends[first..].iter().take_while(|resend| resend.time_ns < to);
             let repaired = repairs.any(|resend| resend.kind != Kind::KeepAlive && !resend.is_needless);
             let rtts = between(&self.rtts, from, to);
-            open = rtts.last().map(|(_, rtt)| *rtt).or(open);
+            open = rtts.last().map(|(_, rtt)| rtt).or(open);
             let which = if full || closed {
                 0
-            } else if samples.is_empty() && !is_open {
+            } else if samples == 0 && !is_open {
                 1
             } else if repaired {
                 3
@@ -90,10 +91,15 @@ impl Sender<'_> {
 
     /// True if data are outstanding at a time.
     fn is_open_at(&self, time: i64) -> bool {
-        let pieces = &self.sendings.pieces;
-        let from = pieces.partition_point(|piece| piece.told_ns <= time);
-        let upto = pieces.partition_point(|piece| piece.sent_ns <= time);
-        from < upto
+        let before = self.idle.partition_point(|(since, _)| *since <= time);
+        let last = before.checked_sub(1).and_then(|at| self.idle.get(at));
+        last.is_none_or(|(_, until)| until <= time)
+    }
+
+    /// The amounts outstanding behind the packets from one time up to another.
+    fn flights(&self, from: i64, to: i64) -> impl Iterator<Item = Flight> + '_ {
+        let first = self.flights.partition_point(|flight| flight.time_ns < from);
+        self.flights.from(first).take_while(move |flight| flight.time_ns < to)
     }
 
     /// Sudden rises of the round trip, the largest first, at most `most`. `start_ns`: that of the capture.
@@ -101,18 +107,16 @@ impl Sender<'_> {
         let mut found: Vec<Spike> = Vec::new();
         let mut recent = std::collections::VecDeque::<i64>::with_capacity(BEFORE);
         let mut high: Option<Spike> = None;
-        for (time, rtt) in &self.rtts {
+        for (time, rtt) in self.rtts.iter() {
             let usual = recent.iter().min().copied();
             match (&mut high, usual) {
-                (Some(spike), _) if *rtt > spike.before_ns + SPIKE_NS => {
-                    spike.rtt_ns = spike.rtt_ns.max(*rtt)
-                }
+                (Some(spike), _) if rtt > spike.before_ns + SPIKE_NS => spike.rtt_ns = spike.rtt_ns.max(rtt),
                 (Some(_), _) => found.extend(high.take()),
                 (None, Some(usual))
-                    if recent.len() >= 5 && recent.back().is_some_and(|last| *rtt > last + SPIKE_NS) =>
+                    if recent.len() >= 5 && recent.back().is_some_and(|last| rtt > last + SPIKE_NS) =>
                 {
                     let before_ns = recent.back().copied().unwrap_or(usual);
-                    let (time_s, rtt_ns) = ((time - start_ns) as f64 / 1e9, *rtt);
+                    let (time_s, rtt_ns) = ((time - start_ns) as f64 / 1e9, rtt);
                     high = Some(Spike { time_s, before_ns, rtt_ns, sentence: String::new() });
                     continue;
                 }
@@ -121,17 +125,11 @@ impl Sender<'_> {
             if recent.len() == BEFORE {
                 recent.pop_front();
             }
-            recent.push_back(*rtt);
+            recent.push_back(rtt);
         }
         found.extend(high);
         found.sort_by_key(|spike| std::cmp::Reverse(spike.rtt_ns - spike.before_ns));
         found.truncate(most);
         found
     }
-}
-
-fn flights(list: &[(i64, u64, u64)], from: i64, to: i64) -> &[(i64, u64, u64)] {
-    let first = list.partition_point(|(time, ..)| *time < from);
-    let last = list.partition_point(|(time, ..)| *time < to);
-    list.get(first..last.max(first)).unwrap_or(&[])
 }

@@ -32,6 +32,7 @@ pub enum Place {
 }
 
 /// One way of a connection's data.
+#[derive(Clone, Copy)]
 pub struct Exchange<'a> {
     /// The connection.
     pub flow: &'a Flow,
@@ -54,8 +55,9 @@ pub struct Exchange<'a> {
 impl<'a> Exchange<'a> {
     /// The way with more data of a connection.
     pub fn new(flow: &'a Flow) -> Exchange<'a> {
-        let bytes = flow.bytes();
+        let bytes = flow.packets.bytes();
         let way = usize::from(bytes[1] > bytes[0]);
+        let (counts, ticks) = (flow.packets.counts(), ticks(flow));
         let mut made = Exchange {
             flow,
             way,
@@ -63,12 +65,9 @@ impl<'a> Exchange<'a> {
             place: Place::Middle,
             share: 0.5,
             is_flagged: false,
-            ticks: [tick(flow, way), tick(flow, 1 - way)],
-            counts: [0; 2],
+            ticks: [ticks[way], ticks[1 - way]],
+            counts: [counts[way], counts[1 - way]],
         };
-        for at in 0..flow.packets.len() {
-            made.counts[usize::from(flow.packets.way(at) != way)] += 1;
-        }
         made.find_place();
         made
     }
@@ -97,7 +96,7 @@ impl<'a> Exchange<'a> {
     }
 
     fn find_place(&mut self) {
-        self.trips = [self.to_receiver(), self.to_sender()];
+        self.trips = [self.trip_to_receiver(), self.trip_to_sender()];
         let flags = self.flow.sent[self.way];
         if flags[0] + flags[1] >= SURE_FLAGS && (flags[0] == 0 || flags[1] == 0) {
             self.is_flagged = true;
@@ -121,7 +120,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// The least time from the first sending of a byte to its acknowledgement.
-    fn to_receiver(&self) -> Option<i64> {
+    fn trip_to_receiver(&self) -> Option<i64> {
         let (mut sent, mut highest, mut least) = (VecDeque::<(u64, i64)>::new(), 0, None::<i64>);
         for row in self.flow.packets.rows() {
             if row.way == self.way && row.end > row.seq {
@@ -146,7 +145,7 @@ impl<'a> Exchange<'a> {
 
     /// The least time from a packet back to one that echoes its timestamp; without timestamps, to the next new data
     /// that follows an acknowledgement within a burst.
-    fn to_sender(&self) -> Option<i64> {
+    fn trip_to_sender(&self) -> Option<i64> {
         let (mut seen, mut least) = (VecDeque::<(u32, i64)>::new(), None::<i64>);
         let (mut highest, mut last_ack) = (0, None::<i64>);
         let mut clocked = None::<i64>;
@@ -187,20 +186,23 @@ impl<'a> Exchange<'a> {
 }
 
 /// Two captures of a connection: the one nearer to its sender, and the other.
-pub fn in_order<'e, 'a>(
-    one: &'e Exchange<'a>,
-    other: &'e Exchange<'a>,
-) -> (&'e Exchange<'a>, &'e Exchange<'a>) {
+pub fn in_order<'a>(one: Exchange<'a>, other: Exchange<'a>) -> (Exchange<'a>, Exchange<'a>) {
     if one.share >= other.share { (one, other) } else { (other, one) }
 }
 
-/// The time of a tick of an end's timestamps: a usual one if it is near, otherwise the measured one.
-fn tick(flow: &Flow, way: Way) -> Option<f64> {
-    let packets = &flow.packets;
-    let mut stamped =
-        packets.rows().filter(|row| row.way == way).filter_map(|row| Some((row.time_ns, row.timestamps?.0)));
-    let first = stamped.next()?;
-    let last = stamped.last()?;
+/// The time of a tick of each end's timestamps.
+fn ticks(flow: &Flow) -> [Option<f64>; 2] {
+    let mut ends = [None::<[(i64, u32); 2]>; 2];
+    for row in flow.packets.rows() {
+        let Some((tsval, _)) = row.timestamps else { continue };
+        ends[row.way].get_or_insert([(row.time_ns, tsval); 2])[1] = (row.time_ns, tsval);
+    }
+    ends.map(|ends| ends.and_then(|[first, last]| tick(first, last)))
+}
+
+/// The time of a tick by an end's first timestamp and its last, with their times: a usual one if it is near, otherwise the
+/// measured one.
+fn tick(first: (i64, u32), last: (i64, u32)) -> Option<f64> {
     let ticks = last.1.wrapping_sub(first.1).cast_signed();
     let time = last.0 - first.0;
     if ticks < 20 || time < 50 * MS {

@@ -5,7 +5,7 @@ use crate::why::cause::{Cause, Kind, Sure, counted, lasting};
 use crate::why::course::{Limits, Spike};
 use crate::why::exchange::{Exchange, Place, in_order};
 use crate::why::pair::Pair;
-use crate::why::receiver::{Arrival, Receiver};
+use crate::why::receiver::{Arrival, Came, Receiver};
 use crate::why::sender::{self, Sender, Silence};
 use crate::why::slow::Slow;
 use serde::Serialize;
@@ -160,33 +160,55 @@ pub struct Answer {
     pub flows: Vec<Told>,
 }
 
-/// Why the flows of a capture stalled, or of two captures of the same flows.
-pub fn explain(first: &Capture, second: Option<&Capture>) -> Answer {
-    explained(first, second).0
+/// A flow as its packets show it.
+pub(crate) enum View<'a> {
+    /// Captured at its sender or between the ends.
+    Sender(Box<Sender<'a>>),
+    /// Captured at its receiver.
+    Receiver(Box<Receiver<'a>>),
+    /// Captured at both ends.
+    Pair(Box<Pair<'a>>),
 }
 
-/// The same with the place of each flow of the answer among those of the first capture.
-pub(crate) fn explained(first: &Capture, second: Option<&Capture>) -> (Answer, Vec<usize>) {
+/// Why the flows of a capture stalled, or of two captures of the same flows.
+pub fn explain(first: &Capture, second: Option<&Capture>) -> Answer {
+    explained(first, second, |_, _| ())
+}
+
+/// The order of flows: those with the longest stall first, then those with most data.
+pub(crate) fn order(told: &Told) -> impl Ord + use<> {
+    let longest = told.stalls.first().map_or(0, |stall| (stall.length_s * 1e9) as i64);
+    std::cmp::Reverse((longest, told.bytes))
+}
+
+/// The same; `seen` takes each flow, in the order of the capture.
+pub(crate) fn explained<'c>(
+    first: &'c Capture,
+    second: Option<&'c Capture>,
+    mut seen: impl FnMut(&Told, View<'c>),
+) -> Answer {
     let start_ns = first.start_ns;
     let mut notes = first.notes.clone();
-    let numbered = first.flows.iter().enumerate();
-    let mut flows: Vec<(Told, usize)> = match second {
-        None => numbered.filter_map(|(at, flow)| Some((one(flow, start_ns)?, at))).collect(),
-        Some(second) => {
-            notes.extend(second.notes.iter().map(|note| format!("in the second file, {note}")));
-            let pairs = numbered.filter_map(|(at, flow)| Some((at, flow, partner(flow, second)?)));
-            pairs.filter_map(|(at, one, other)| Some((both(one, other, start_ns)?, at))).collect()
-        }
-    };
-    let longest = |told: &Told| told.stalls.first().map_or(0, |stall| (stall.length_s * 1e9) as i64);
-    flows.sort_by_key(|(told, _)| std::cmp::Reverse((longest(told), told.bytes)));
-    let (flows, places) = flows.into_iter().unzip();
+    if let Some(second) = second {
+        notes.extend(second.notes.iter().map(|note| format!("in the second file, {note}")));
+    }
+    let mut flows = Vec::new();
+    for flow in &first.flows {
+        let made = match second {
+            None => one(flow, start_ns),
+            Some(second) => partner(flow, second).and_then(|other| both(flow, other, start_ns)),
+        };
+        let Some((told, view)) = made else { continue };
+        seen(&told, view);
+        flows.push(told);
+    }
+    flows.sort_by_key(order);
     let packets = first.packets + second.map_or(0, |second| second.packets);
     let count = |only_quic: bool| {
         first.datagrams.iter().filter(|all| all.is_quic || !only_quic).map(|all| all.packets).sum()
     };
     let (udp_packets, quic_packets) = (count(false), count(true));
-    let answer = Answer {
+    Answer {
         udp_packets,
         quic_packets,
         packets,
@@ -194,12 +216,11 @@ pub(crate) fn explained(first: &Capture, second: Option<&Capture>) -> (Answer, V
         start_ns,
         notes,
         flows,
-    };
-    (answer, places)
+    }
 }
 
 /// The same connection in another capture: by its ends, or, behind a translation of addresses, by its first numbers.
-pub(crate) fn partner<'c>(flow: &Flow, other: &'c Capture) -> Option<&'c Flow> {
+fn partner<'c>(flow: &Flow, other: &'c Capture) -> Option<&'c Flow> {
     let same_ends =
         |each: &&Flow| each.ends == flow.ends || each.ends[0] == flow.ends[1] && each.ends[1] == flow.ends[0];
     let numbers = |flow: &Flow| flow.opened.map(|opened| opened.map(|opened| opened.isn));
@@ -211,22 +232,23 @@ pub(crate) fn partner<'c>(flow: &Flow, other: &'c Capture) -> Option<&'c Flow> {
 }
 
 /// A flow of one capture; `None`: it has no data.
-fn one(flow: &Flow, start_ns: i64) -> Option<Told> {
+fn one(flow: &Flow, start_ns: i64) -> Option<(Told, View<'_>)> {
     let exchange = Exchange::new(flow);
-    if flow.bytes()[exchange.way] == 0 {
+    if flow.packets.bytes()[exchange.way] == 0 {
         return None;
     }
     let mut told = described(&exchange, start_ns);
-    if exchange.place == Place::Receiver {
-        let receiver = Receiver::new(&exchange);
+    let view = if exchange.place == Place::Receiver {
+        let receiver = Receiver::new(exchange);
         arrivals(&mut told, &receiver);
         told.stalls = receiver
             .stalls()
             .into_iter()
             .map(|(silence, causes)| stall(&told, start_ns, silence, causes, None))
             .collect();
+        View::Receiver(Box::new(receiver))
     } else {
-        let sender = Sender::new(&exchange);
+        let sender = Sender::new(exchange);
         sent(&mut told, &sender, start_ns);
         let causes = |silence: &Silence| crate::why::silence::causes(&sender, *silence);
         told.stalls = sender
@@ -234,41 +256,45 @@ fn one(flow: &Flow, start_ns: i64) -> Option<Told> {
             .iter()
             .map(|silence| stall(&told, start_ns, *silence, causes(silence), Some(&sender)))
             .collect();
-    }
+        View::Sender(Box::new(sender))
+    };
     told.finish();
-    Some(told)
+    Some((told, view))
 }
 
 /// A flow of two captures.
-fn both(one: &Flow, other: &Flow, start_ns: i64) -> Option<Told> {
-    let (first, second) = (Exchange::new(one), Exchange::new(other));
-    let (at_sender, at_receiver) = in_order(&first, &second);
-    if one.bytes()[first.way] == 0 {
+fn both<'c>(one: &'c Flow, other: &'c Flow, start_ns: i64) -> Option<(Told, View<'c>)> {
+    let first = Exchange::new(one);
+    if one.packets.bytes()[first.way] == 0 {
         return None;
     }
+    let (at_sender, at_receiver) = in_order(first, Exchange::new(other));
+    let mut told = described(&at_sender, start_ns);
     let (sender, receiver) = (Sender::new(at_sender), Receiver::new(at_receiver));
-    let mut told = described(at_sender, start_ns);
     sent(&mut told, &sender, start_ns);
     let reordered = receiver.reordered();
-    let Some(pair) = Pair::new(&sender, &receiver) else {
-        told.notes.push("the two captures share no packets of this flow".into());
-        told.finish();
-        return Some(told);
+    let pair = match Pair::new(sender, receiver) {
+        Ok(pair) => pair,
+        Err(sender) => {
+            told.notes.push("the two captures share no packets of this flow".into());
+            told.finish();
+            return Some((told, View::Sender(sender)));
+        }
     };
     told.place = "both ends";
     told.reordered = told.reordered.max(reordered);
     told.aligned = Some(Aligned {
         offset_s: pair.clocks.offset_ns as f64 / 1e9,
-        interval_s: at_sender.base() as f64 / 2e9,
+        interval_s: pair.sender.exchange.base() as f64 / 2e9,
         drift_ppm: pair.clocks.drift * 1e6,
         lost: pair.lost(),
         acks_lost: pair.acks_lost(),
     });
     let found = pair.stalls().into_iter();
     told.stalls =
-        found.map(|(silence, causes)| stall(&told, start_ns, silence, causes, Some(&sender))).collect();
+        found.map(|(silence, causes)| stall(&told, start_ns, silence, causes, Some(&pair.sender))).collect();
     told.finish();
-    Some(told)
+    Some((told, View::Pair(Box::new(pair))))
 }
 
 fn end(flow: &Flow, at: usize) -> String {
@@ -284,8 +310,7 @@ fn end(flow: &Flow, at: usize) -> String {
 fn described(exchange: &Exchange<'_>, start_ns: i64) -> Told {
     let flow = exchange.flow;
     let (from, to) = (end(flow, exchange.way), end(flow, 1 - exchange.way));
-    let times = &flow.packets.time_ns;
-    let (begin, last) = (times.first().copied().unwrap_or(0), times.last().copied().unwrap_or(0));
+    let (begin, last) = flow.packets.span().unwrap_or_default();
     let mut notes = Vec::new();
     if exchange.counts[1] == 0 {
         notes.push("only the data is in the capture: no acknowledgement, so neither round trips nor the receiver's window are known".into());
@@ -336,10 +361,9 @@ fn described(exchange: &Exchange<'_>, start_ns: i64) -> Told {
 
 /// Adds the part that a capture at the sender or between the ends gives.
 fn sent(told: &mut Told, sender: &Sender<'_>, start_ns: i64) {
-    let pieces = &sender.sendings.pieces;
-    told.bytes = pieces.iter().map(|piece| piece.bytes()).sum();
+    told.bytes = sender.sendings.bytes;
     told.goodput_bps = told.bytes as f64 * 8.0 / told.length_s.max(1e-3);
-    let mut rtts: Vec<i64> = sender.rtts.iter().map(|(_, rtt)| *rtt).collect();
+    let mut rtts: Vec<i64> = sender.rtts.iter().map(|(_, rtt)| rtt).collect();
     rtts.sort_unstable();
     let at = |share: usize| {
         rtts.get(rtts.len().saturating_sub(1) * share / 100).map_or(0.0, |rtt| *rtt as f64 / 1e9)
@@ -395,7 +419,7 @@ fn arrivals(told: &mut Told, receiver: &Receiver<'_>) {
         ..Resends::default()
     };
     let base_s = receiver.exchange.base() as f64 / 1e9;
-    let mut late: Vec<i64> = came.iter().filter_map(|came| came.late_ns).collect();
+    let mut late: Vec<i64> = came.iter().filter_map(Came::late_ns).collect();
     late.sort_unstable();
     let at = |share: usize| {
         late.get(late.len().saturating_sub(1) * share / 100)

@@ -1,12 +1,12 @@
 //! The flows of a capture as the explorer draws them: tables in the form of those of a run.
 
-use crate::flows::{Capture, Flow};
-use crate::why::exchange::{Exchange, Place, in_order};
-use crate::why::explain::{Answer, Stall, Told, explained, partner};
-use crate::why::pair::{Fate, Pair};
+use crate::flows::Capture;
+use crate::why::exchange::Exchange;
+use crate::why::explain::{Answer, Stall, Told, View, explained, order};
+use crate::why::pair::Fate;
+use crate::why::pieces::NEVER;
 use crate::why::receiver::{Arrival, Receiver};
-use crate::why::sender::{Kind, Sender};
-use crate::why::sendings::NEVER;
+use crate::why::sender::{Flight, Kind, Sender};
 use crate::why::slow::Slow;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
@@ -102,23 +102,26 @@ impl Explored {
 
 /// Why the flows of a capture stalled, or of two captures of the same flows, with tables of the first flows.
 pub fn explore(first: &Capture, second: Option<&Capture>) -> Explored {
-    let (answer, sources) = explained(first, second);
+    let mut views = Vec::new();
+    let answer = explained(first, second, |told, view| {
+        let order = order(told);
+        let place = views.partition_point(|(other, _)| *other <= order);
+        views.insert(place, (order, view));
+        views.truncate(MOST_FLOWS);
+    });
     let mut rows = Rows { start_ns: first.start_ns, ..Rows::default() };
     let mut found = Explored::of(answer);
     let (flows, facts) = (&found.answer.flows, &mut found.facts);
     let mut known = FxHashSet::default();
-    for (told, source) in flows.iter().zip(&sources) {
-        let flow = &first.flows[*source];
-        let fits = rows.count() == 0 || rows.count() + ROWS * flow.packets.len() <= MOST_ROWS;
-        if facts.flows.len() >= MOST_FLOWS || !fits || !known.insert(&told.flow) {
+    for (told, (_, view)) in flows.iter().zip(&views) {
+        let packets = told.packets.iter().sum::<usize>();
+        let fits = rows.count() == 0 || rows.count() + ROWS * packets <= MOST_ROWS;
+        if !fits || !known.insert(&told.flow) {
             break;
         }
         rows.begin(told);
         facts.flows.push(told.flow.clone());
-        match second.and_then(|second| partner(flow, second)) {
-            Some(other) => rows.both(flow, other),
-            None => rows.one(flow),
-        }
+        rows.add(view);
     }
     if facts.flows.len() < flows.len() {
         facts.notes.push(format!("{} of {} flows are drawn", facts.flows.len(), flows.len()));
@@ -256,28 +259,24 @@ impl Rows {
         (time_ns - self.start_ns) as f64
     }
 
-    fn one(&mut self, flow: &Flow) {
-        let exchange = Exchange::new(flow);
-        let segments = Segments::of(&exchange);
-        let is_receiver = exchange.place == Place::Receiver;
-        self.sent(&exchange, &segments, !is_receiver);
-        if is_receiver {
-            self.came(&exchange, &segments);
-        } else {
-            self.seen(&Sender::new(&exchange), &segments);
-        }
-    }
-
-    fn both(&mut self, one: &Flow, other: &Flow) {
-        let (first, second) = (Exchange::new(one), Exchange::new(other));
-        let (at_sender, at_receiver) = in_order(&first, &second);
-        let segments = Segments::of(at_sender);
-        let (sender, receiver) = (Sender::new(at_sender), Receiver::new(at_receiver));
-        let from = self.serial;
-        self.sent(at_sender, &segments, true);
-        self.seen(&sender, &segments);
-        if let Some(pair) = Pair::new(&sender, &receiver) {
-            self.arrived(&pair.fates, &segments, from);
+    fn add(&mut self, view: &View<'_>) {
+        match view {
+            View::Receiver(receiver) => {
+                let segments = Segments::of(&receiver.exchange);
+                self.sent(&receiver.exchange, &segments, false);
+                self.came(receiver, &segments);
+            }
+            View::Sender(sender) => {
+                let segments = Segments::of(&sender.exchange);
+                self.sent(&sender.exchange, &segments, true);
+                self.seen(sender, &segments);
+            }
+            View::Pair(pair) => {
+                let (segments, from) = (Segments::of(&pair.sender.exchange), self.serial);
+                self.sent(&pair.sender.exchange, &segments, true);
+                self.seen(&pair.sender, &segments);
+                self.arrived(&pair.fates, &segments, from);
+            }
         }
     }
 
@@ -317,17 +316,17 @@ impl Rows {
     /// Outstanding data of the sender, round trips and timeouts.
     fn seen(&mut self, sender: &Sender<'_>, segments: &Segments) {
         let flow = self.flow();
-        for (time, outstanding, window) in &sender.flights {
+        for Flight { time_ns, outstanding, window } in sender.flights.iter() {
             if self.is_full() {
                 return;
             }
-            let window = if *window == u64::MAX { f64::NAN } else { segments.many(*window) };
-            let time = self.since(*time);
-            self.flights.0.push([time, flow, segments.many(*outstanding), window]);
+            let window = if window == u64::MAX { f64::NAN } else { segments.many(window) };
+            let time = self.since(time_ns);
+            self.flights.0.push([time, flow, segments.many(outstanding), window]);
         }
-        for (time, rtt) in &sender.rtts {
-            let time = self.since(*time);
-            self.trips.0.push([time, flow, *rtt as f64]);
+        for (time, rtt) in sender.rtts.iter() {
+            let time = self.since(time);
+            self.trips.0.push([time, flow, rtt as f64]);
         }
         for resend in sender.resends.iter().filter(|resend| resend.kind == Kind::Timeout) {
             let time = self.since(resend.time_ns);
@@ -336,9 +335,9 @@ impl Rows {
     }
 
     /// Arrivals of a capture at the receiver. When they were sent is unknown.
-    fn came(&mut self, exchange: &Exchange<'_>, segments: &Segments) {
+    fn came(&mut self, receiver: &Receiver<'_>, segments: &Segments) {
         let (flow, mut highest) = (self.flow(), 0);
-        let receiver = Receiver::new(exchange);
+        let exchange = &receiver.exchange;
         let data = exchange.flow.packets.rows().filter(|row| exchange.is_data(row));
         for (row, came) in data.zip(&receiver.came) {
             if self.is_full() {

@@ -3,9 +3,9 @@
 use crate::packets::Row;
 use crate::why::cause::{Cause, Kind, Sure, counted, lasting, median};
 use crate::why::exchange::{Exchange, FLOOR_NS, MS};
+use crate::why::pieces::NEVER;
 use crate::why::receiver::{Arrival, Receiver};
 use crate::why::sender::{Sender, Silence};
-use crate::why::sendings::NEVER;
 use crate::why::silence::quartile;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
@@ -55,9 +55,9 @@ pub struct Fate {
 /// Both captures of a connection.
 pub struct Pair<'a> {
     /// The sender's.
-    sender: &'a Sender<'a>,
+    pub sender: Sender<'a>,
     /// The receiver's.
-    receiver: &'a Receiver<'a>,
+    pub receiver: Receiver<'a>,
     /// Their clocks.
     pub clocks: Clocks,
     /// Every packet with data, in order of sending.
@@ -98,10 +98,18 @@ fn tsval(row: &Row) -> u32 {
     row.timestamps.map_or(0, |(tsval, _)| tsval)
 }
 
-impl<'a> Pair<'a> {
-    /// Both captures; `None` if too few packets are in both of them.
-    pub fn new(sender: &'a Sender<'a>, receiver: &'a Receiver<'a>) -> Option<Pair<'a>> {
-        let (here, there) = (sender.exchange, receiver.exchange);
+/// The clocks, the packets and their fates by two captures together.
+struct Matched {
+    clocks: Clocks,
+    fates: Vec<Fate>,
+    arrived: Vec<i64>,
+    acks_lost: Vec<i64>,
+    least: i64,
+}
+
+impl Matched {
+    fn new(sender: &Sender<'_>, receiver: &Receiver<'_>) -> Option<Matched> {
+        let (here, there) = (&sender.exchange, &receiver.exchange);
         let (sent, came): (Vec<Row>, Vec<Row>) = (data(here).collect(), data(there).collect());
         let (pairs, lost) = matched(&sent, &came, |row| (row.seq, tsval(row)));
         let backs = |exchange: &Exchange<'_>| -> Vec<Row> {
@@ -127,7 +135,8 @@ impl<'a> Pair<'a> {
         fates.sort_by_key(|fate| fate.sent_ns);
         let mut arrived = vec![NEVER; sender.sendings.pieces.len()];
         for fate in &fates {
-            let range = sender.sendings.place(fate.range.0)..sender.sendings.place(fate.range.1);
+            let range =
+                sender.sendings.pieces.place(fate.range.0)..sender.sendings.pieces.place(fate.range.1);
             for time in arrived.get_mut(range).unwrap_or(&mut []) {
                 *time = fate.came_ns.min(*time);
             }
@@ -138,7 +147,19 @@ impl<'a> Pair<'a> {
             .filter(|fate| fate.came_ns != NEVER)
             .map(|fate| fate.came_ns - fate.sent_ns)
             .min()?;
-        Some(Pair { sender, receiver, clocks, fates, arrived, acks_lost, least })
+        Some(Matched { clocks, fates, arrived, acks_lost, least })
+    }
+}
+
+impl<'a> Pair<'a> {
+    /// Both captures; the sender's alone if too few packets are in both of them.
+    pub fn new(sender: Sender<'a>, receiver: Receiver<'a>) -> Result<Pair<'a>, Box<Sender<'a>>> {
+        match Matched::new(&sender, &receiver) {
+            Some(Matched { clocks, fates, arrived, acks_lost, least }) => {
+                Ok(Pair { sender, receiver, clocks, fates, arrived, acks_lost, least })
+            }
+            None => Err(Box::new(sender)),
+        }
     }
 
     /// Packets that did not arrive, and all, up to the last one that arrived: later ones may be under way.
@@ -172,7 +193,7 @@ impl<'a> Pair<'a> {
 
     /// A stall that lasts to the end of the sender's capture.
     fn cut_off(&self, last: Option<i64>, limit: i64) -> Option<(Silence, Vec<Cause>)> {
-        let end_ns = self.sender.exchange.flow.packets.time_ns.last().copied()?;
+        let end_ns = self.sender.exchange.flow.packets.span()?.1;
         let start_ns = self.waiting_since(last?, end_ns);
         let is_missing = self.arrived.iter().rev().take(MOST_OPEN).any(|time| *time == NEVER);
         let silence = Silence { start_ns, end_ns, is_cut: true };
@@ -318,7 +339,7 @@ impl<'a> Pair<'a> {
             return Cause::new(Kind::PathLost, Sure::Certain, said);
         }
         let again = lost.iter().filter(|fate| fate.sent_ns > start - 2 * self.least).filter(|fate| {
-            let piece = pieces.get(self.sender.sendings.place(fate.range.0));
+            let piece = pieces.get(pieces.place(fate.range.0));
             piece.is_some_and(|piece| piece.again_ns <= fate.sent_ns)
         });
         let again = again.count();
@@ -341,7 +362,7 @@ impl<'a> Pair<'a> {
     fn tail(&self, start: i64, lost: &[&Fate]) -> Option<Cause> {
         let pieces = &self.sender.sendings.pieces;
         let before = pieces.partition_point(|piece| piece.sent_ns < start).checked_sub(1);
-        let last_new = before.map_or(start, |at| pieces[at].sent_ns);
+        let last_new = before.and_then(|at| pieces.get(at)).map_or(start, |piece| piece.sent_ns);
         let mut ranges: Vec<_> = lost.iter().map(|fate| fate.range.0).collect();
         ranges.sort_unstable();
         ranges.dedup();

@@ -2,6 +2,7 @@
 
 use crate::why::cause::{Cause, Kind, Sure, counted, lasting, median};
 use crate::why::exchange::{Exchange, FLOOR_NS, MS};
+use crate::why::pieces::NEVER;
 use crate::why::sender::Silence;
 use crate::why::silence::quartile;
 
@@ -36,16 +37,23 @@ pub struct Came {
     pub time_ns: i64,
     /// Its kind.
     pub arrival: Arrival,
-    /// How late it is against the earliest, by the sender's timestamps; `None`: it has none.
-    pub late_ns: Option<i64>,
     /// Bytes of payload.
     pub bytes: u32,
+    /// How late it is against the earliest; [`NEVER`]: unknown.
+    late_ns: i64,
+}
+
+impl Came {
+    /// How late it is against the earliest, by the sender's timestamps; `None`: it has none.
+    pub fn late_ns(&self) -> Option<i64> {
+        (self.late_ns != NEVER).then_some(self.late_ns)
+    }
 }
 
 /// The view of a receiver.
 pub struct Receiver<'a> {
     /// The connection.
-    pub exchange: &'a Exchange<'a>,
+    pub exchange: Exchange<'a>,
     /// Arrivals, in order of time.
     pub came: Vec<Came>,
     /// Spans in which the window was closed.
@@ -94,7 +102,7 @@ impl Ranges {
 
 impl<'a> Receiver<'a> {
     /// The view of a connection's receiver.
-    pub fn new(exchange: &'a Exchange<'a>) -> Receiver<'a> {
+    pub fn new(exchange: Exchange<'a>) -> Receiver<'a> {
         let mut made = Receiver { exchange, came: Vec::new(), closed: Vec::new() };
         let (mut ranges, mut base, mut closed) = (Ranges::default(), None::<u32>, None::<i64>);
         for row in exchange.flow.packets.rows() {
@@ -116,11 +124,12 @@ impl<'a> Receiver<'a> {
                 row.time_ns - (f64::from(tsval.wrapping_sub(base).cast_signed()) * tick) as i64
             });
             let arrival = ranges.add(row.seq, row.seq + u64::from(row.length));
-            made.came.push(Came { time_ns: row.time_ns, arrival, late_ns, bytes: row.length });
+            let late_ns = late_ns.unwrap_or(NEVER);
+            made.came.push(Came { time_ns: row.time_ns, arrival, bytes: row.length, late_ns });
         }
-        let least = made.came.iter().filter_map(|came| came.late_ns).min().unwrap_or(0);
-        for late in made.came.iter_mut().filter_map(|came| came.late_ns.as_mut()) {
-            *late -= least;
+        let least = made.came.iter().filter_map(Came::late_ns).min().unwrap_or(0);
+        for came in made.came.iter_mut().filter(|came| came.late_ns != NEVER) {
+            came.late_ns -= least;
         }
         made
     }
@@ -133,7 +142,7 @@ impl<'a> Receiver<'a> {
             match came.arrival {
                 Arrival::Hole => opened = Some(*came),
                 Arrival::Fill => {
-                    let sent = |came: &Came| came.late_ns.map(|late| came.time_ns - late);
+                    let sent = |came: &Came| came.late_ns().map(|late| came.time_ns - late);
                     let pair = sent(came).zip(opened.as_ref().and_then(sent));
                     count += usize::from(pair.is_some_and(|(filled, opened)| filled <= opened));
                 }
@@ -147,15 +156,15 @@ impl<'a> Receiver<'a> {
     /// application are none.
     pub fn stalls(&self) -> Vec<(Silence, Vec<Cause>)> {
         let limit = FLOOR_NS.max(self.exchange.base());
-        let fresh: Vec<usize> =
-            (0..self.came.len()).filter(|at| self.came[*at].arrival != Arrival::Again).collect();
         let mut found = Vec::new();
-        for pair in fresh.windows(2) {
-            let (start_ns, end_ns) = (self.came[pair[0]].time_ns, self.came[pair[1]].time_ns);
+        let mut before = None;
+        for to in (0..self.came.len()).filter(|at| self.came[*at].arrival != Arrival::Again) {
+            let Some(from) = before.replace(to) else { continue };
+            let (start_ns, end_ns) = (self.came[from].time_ns, self.came[to].time_ns);
             if end_ns - start_ns <= limit {
                 continue;
             }
-            let causes = self.causes(pair[0], pair[1]);
+            let causes = self.causes(from, to);
             if causes.first().is_some_and(|cause| cause.kind != Kind::ApplicationIdle) {
                 found.push((Silence { start_ns, end_ns, is_cut: false }, causes));
             }
@@ -194,8 +203,8 @@ impl<'a> Receiver<'a> {
     fn waited(&self, from: usize, to: usize) -> Option<Cause> {
         let (start, end) = (self.came[from].time_ns, self.came[to].time_ns);
         let length = end - start;
-        let late = self.came[to].late_ns?;
-        let before: Vec<i64> = self.span(start - 1000 * MS, start).filter_map(|came| came.late_ns).collect();
+        let late = self.came[to].late_ns()?;
+        let before: Vec<i64> = self.span(start - 1000 * MS, start).filter_map(Came::late_ns).collect();
         let usual = median(before.clone()).unwrap_or(0);
         if usual > self.exchange.base() + 100 * MS && (late - usual).abs() < usual / 8 + 20 * MS {
             let said = format!(
@@ -207,10 +216,9 @@ impl<'a> Receiver<'a> {
         if late - usual <= length * 2 / 5 && late <= length * 3 / 5 {
             return None;
         }
-        let later: Vec<i64> =
-            self.span(end + 400 * MS, end + 1600 * MS).filter_map(|came| came.late_ns).collect();
+        let later: Vec<i64> = self.span(end + 400 * MS, end + 1600 * MS).filter_map(Came::late_ns).collect();
         let settled: Vec<i64> =
-            self.span(end + 1600 * MS, end + 4000 * MS).filter_map(|came| came.late_ns).collect();
+            self.span(end + 1600 * MS, end + 4000 * MS).filter_map(Came::late_ns).collect();
         let (near, far) =
             (self.spacing(start - 1500 * MS, start), self.spacing(end + 50 * MS, end + 2300 * MS));
         if let Some((near, far)) = near.zip(far).filter(|(near, far)| *far > SLOWER * near) {

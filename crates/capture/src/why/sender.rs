@@ -1,8 +1,10 @@
 //! A connection as its sender sees it: what was sent again and why, round trips, and silences of the acknowledgements.
 
+use crate::long::{Bytes, Element, Long, Reader};
 use crate::packets::Row;
 use crate::why::exchange::{Exchange, FLOOR_NS, MS};
-use crate::why::sendings::{Again, NEVER, Sendings};
+use crate::why::pieces::NEVER;
+use crate::why::sendings::{Again, Sendings};
 use std::collections::VecDeque;
 
 /// An acknowledgement that is this much older than those of the next [`LATER_NS`] waited on its way.
@@ -48,7 +50,7 @@ pub struct Resend {
 }
 
 /// An acknowledgement that reported new data.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub struct Progress {
     /// When.
     pub time_ns: i64,
@@ -56,6 +58,44 @@ pub struct Progress {
     pub below: usize,
     /// Pieces at all.
     pub pieces: usize,
+}
+
+impl Element for Progress {
+    fn write(&self, before: &Progress, into: &mut Bytes) {
+        into.put_change(before.time_ns.cast_unsigned(), self.time_ns.cast_unsigned());
+        into.put(self.below as u64);
+        into.put(self.pieces as u64);
+    }
+
+    fn read(before: &Progress, from: &mut Reader<'_>) -> Progress {
+        let time_ns = from.take_change(before.time_ns.cast_unsigned()).cast_signed();
+        Progress { time_ns, below: from.take() as usize, pieces: from.take() as usize }
+    }
+}
+
+/// The amount outstanding behind a packet of data.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Flight {
+    /// When.
+    pub time_ns: i64,
+    /// Bytes of which no delivery was reported.
+    pub outstanding: u64,
+    /// The receiver's window in bytes; `u64::MAX`: unknown.
+    pub window: u64,
+}
+
+impl Element for Flight {
+    fn write(&self, before: &Flight, into: &mut Bytes) {
+        into.put_change(before.time_ns.cast_unsigned(), self.time_ns.cast_unsigned());
+        into.put_change(before.outstanding, self.outstanding);
+        into.put_change(before.window, self.window);
+    }
+
+    fn read(before: &Flight, from: &mut Reader<'_>) -> Flight {
+        let time_ns = from.take_change(before.time_ns.cast_unsigned()).cast_signed();
+        let outstanding = from.take_change(before.outstanding);
+        Flight { time_ns, outstanding, window: from.take_change(before.window) }
+    }
 }
 
 /// A span of time in which nothing was reported although data were outstanding.
@@ -72,15 +112,21 @@ pub struct Silence {
 /// The view of a sender.
 pub struct Sender<'a> {
     /// The connection.
-    pub exchange: &'a Exchange<'a>,
+    pub exchange: Exchange<'a>,
     /// Its data.
     pub sendings: Sendings,
     /// Data that were sent again, in order of time.
     pub resends: Vec<Resend>,
     /// Reports of new data, in order of time.
-    pub progress: Vec<Progress>,
+    pub progress: Long<Progress>,
+    /// Times of reports of new data, of those that waited on their way too, and the bytes.
+    pub told: Long<(i64, i64)>,
+    /// Pieces that were reported.
+    pub pieces_told: usize,
     /// Times of reports, and round trips that they showed.
-    pub rtts: Vec<(i64, i64)>,
+    pub rtts: Long<(i64, i64)>,
+    /// Spans in which nothing was outstanding.
+    pub idle: Long<(i64, i64)>,
     /// Reports of data that arrived twice.
     pub twice: Vec<i64>,
     /// Duplicate acknowledgements of a flow without selective ones: later data arrived.
@@ -89,8 +135,8 @@ pub struct Sender<'a> {
     pub closed: Vec<(i64, i64)>,
     /// Silences longer than the limit of a stall.
     pub silences: Vec<Silence>,
-    /// Samples of what was outstanding in bytes, and of the window, `u64::MAX` if unknown: after each packet of data.
-    pub flights: Vec<(i64, u64, u64)>,
+    /// The amount outstanding after each packet of data.
+    pub flights: Long<Flight>,
     /// Usual size of a segment.
     pub segment: u64,
     /// The least round trip from the capture on.
@@ -110,6 +156,8 @@ struct State {
     last_report_ns: i64,
     last_send_ns: i64,
     busy: Option<i64>,
+    /// Since when nothing is outstanding.
+    idle: Option<i64>,
     closed: Option<i64>,
     window: Option<u64>,
     srtt: f64,
@@ -136,28 +184,31 @@ impl State {
 
 impl<'a> Sender<'a> {
     /// The view of a connection's sender.
-    pub fn new(exchange: &'a Exchange<'a>) -> Sender<'a> {
+    pub fn new(exchange: Exchange<'a>) -> Sender<'a> {
         let mut made = Sender {
             exchange,
             sendings: Sendings::default(),
             resends: Vec::new(),
-            progress: Vec::new(),
-            rtts: Vec::new(),
+            progress: Long::default(),
+            told: Long::default(),
+            pieces_told: 0,
+            rtts: Long::default(),
+            idle: Long::default(),
             twice: Vec::new(),
             repeated: Vec::new(),
             closed: Vec::new(),
             silences: Vec::new(),
-            flights: Vec::new(),
-            segment: segment(exchange),
+            flights: Long::default(),
+            segment: segment(&exchange),
             least: exchange.trips[0].unwrap_or(0),
-            state: State::default(),
+            state: State { idle: Some(i64::MIN), ..State::default() },
         };
-        let mut waited = waiting(exchange).into_iter().peekable();
-        for row in exchange.flow.packets.rows() {
+        let mut waited = waiting(&exchange).into_iter().peekable();
+        for (at, row) in exchange.flow.packets.rows().enumerate() {
             if exchange.is_data(&row) {
                 made.sent(&row);
             } else if exchange.is_ack(&row) {
-                let has_waited = waited.next_if_eq(&row.at).is_some();
+                let has_waited = waited.next_if_eq(&at).is_some();
                 made.reported(&row, has_waited);
             }
         }
@@ -178,10 +229,8 @@ impl<'a> Sender<'a> {
             if resend.range.0 >= upto {
                 count += 1;
                 let sent = self.sendings.pieces.partition_point(|piece| piece.sent_ns <= resend.time_ns);
-                upto = sent
-                    .checked_sub(1)
-                    .and_then(|at| self.sendings.pieces.get(at))
-                    .map_or(0, |piece| piece.end);
+                let last = sent.checked_sub(1).and_then(|at| self.sendings.pieces.get(at));
+                upto = last.map_or(0, |piece| piece.end);
             }
         }
         count
@@ -195,6 +244,9 @@ impl<'a> Sender<'a> {
         if was_idle && self.sendings.outstanding > 0 {
             self.state.busy = Some(row.time_ns);
             self.state.set_ns = row.time_ns;
+            if let Some(since) = self.state.idle.take() {
+                self.idle.push((since, row.time_ns));
+            }
         }
         // A probe of the tail may be new data; the timer is set again by it.
         if !was_idle && sent.fresh > 0 && self.has_idled(row) && !self.sendings.has_holes() {
@@ -222,7 +274,8 @@ impl<'a> Sender<'a> {
             }
         }
         self.state.last_send_ns = row.time_ns;
-        self.flights.push((row.time_ns, self.sendings.outstanding, self.state.window.unwrap_or(u64::MAX)));
+        let (outstanding, window) = (self.sendings.outstanding, self.state.window.unwrap_or(u64::MAX));
+        self.flights.push(Flight { time_ns: row.time_ns, outstanding, window });
     }
 
     fn kind(&self, row: &Row, again: &Again, lowest: Option<u64>, highest: u64) -> Kind {
@@ -254,7 +307,7 @@ impl<'a> Sender<'a> {
 
     fn reported(&mut self, row: &Row, has_waited: bool) {
         self.watch_window(row);
-        let report = self.sendings.acknowledge(row, self.exchange.flow.packets.sacks(row.at));
+        let report = self.sendings.acknowledge(row, self.exchange.flow.packets.sacks(row));
         if report.twice.is_some() {
             self.twice.push(row.time_ns);
         }
@@ -263,12 +316,15 @@ impl<'a> Sender<'a> {
             self.state.sample(rtt);
         }
         if report.pieces == 0 {
-            let is_repeated =
-                row.length == 0 && row.ack == self.sendings.una && self.sendings.outstanding > 0;
-            if is_repeated && !self.sendings.has_blocks && !has_waited {
+            if self.sendings.is_repeated(row) && !self.sendings.has_blocks && !has_waited {
                 self.repeated.push(row.time_ns);
             }
             return;
+        }
+        self.told.push((row.time_ns, report.bytes.cast_signed()));
+        self.pieces_told += report.pieces;
+        if self.sendings.outstanding == 0 {
+            self.state.idle.get_or_insert(row.time_ns);
         }
         self.state.last_report_ns = row.time_ns;
         if report.below > 0 {
@@ -305,7 +361,10 @@ impl<'a> Sender<'a> {
     }
 
     fn finish(&mut self) {
-        let end_ns = self.exchange.flow.packets.time_ns.last().copied().unwrap_or(0);
+        let end_ns = self.exchange.flow.packets.span().map_or(0, |(_, last)| last);
+        if let Some(since) = self.state.idle {
+            self.idle.push((since, i64::MAX));
+        }
         if let Some(start) = self.state.closed {
             self.closed.push((start, end_ns));
         }
@@ -318,7 +377,7 @@ impl<'a> Sender<'a> {
         let least = self.least;
         let mut resends = std::mem::take(&mut self.resends);
         for resend in &mut resends {
-            let at = self.sendings.place(resend.range.0);
+            let at = self.sendings.pieces.place(resend.range.0);
             let piece = self.sendings.pieces.get(at).filter(|piece| piece.start < resend.range.1);
             // Of a piece that was sent several times, the reports are about the second sending.
             resend.is_needless |= piece.is_some_and(|piece| {
@@ -367,7 +426,7 @@ fn waiting(exchange: &Exchange<'_>) -> Vec<usize> {
     // The delay against the receiver's clock of the last one that did not wait.
     let mut normal = None::<i64>;
     let mut undecided = VecDeque::<Undecided>::new();
-    for row in packets.rows().filter(|row| exchange.is_ack(row)) {
+    for (at, row) in packets.rows().enumerate().filter(|(_, row)| exchange.is_ack(row)) {
         let Some((tsval, _)) = row.timestamps else { continue };
         let base = *base.get_or_insert(tsval);
         let delay = row.time_ns - (f64::from(tsval.wrapping_sub(base).cast_signed()) * tick) as i64;
@@ -390,13 +449,7 @@ fn waiting(exchange: &Exchange<'_>) -> Vec<usize> {
         if !is_late {
             normal = Some(delay);
         }
-        undecided.push_back(Undecided {
-            at: row.at,
-            time_ns: row.time_ns,
-            delay,
-            is_late,
-            has_waited: false,
-        });
+        undecided.push_back(Undecided { at, time_ns: row.time_ns, delay, is_late, has_waited: false });
     }
     found.extend(undecided.into_iter().filter(|each| each.has_waited).map(|each| each.at));
     found

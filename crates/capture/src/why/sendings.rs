@@ -1,73 +1,7 @@
 //! The sender's data as a capture between it and the receiver shows them: sendings, acknowledgements, what is outstanding.
 
 use crate::packets::Row;
-
-/// No time.
-pub const NEVER: i64 = i64::MAX;
-
-/// Data that were first sent in one packet.
-#[derive(Clone, Copy, Debug)]
-pub struct Piece {
-    /// The number of the first byte.
-    pub start: u64,
-    /// The number behind the last byte.
-    pub end: u64,
-    /// When it was sent first.
-    pub sent_ns: i64,
-    /// When it was sent again first; [`NEVER`]: it was not.
-    pub again_ns: i64,
-    /// TSval of that.
-    pub again_tsval: Option<u32>,
-    /// When it was sent last.
-    pub last_ns: i64,
-    /// How often it was sent.
-    pub times: u32,
-    /// When its delivery was reported; [`NEVER`]: it was not.
-    pub told_ns: i64,
-    /// TSecr of the acknowledgement that reported it, if it advanced.
-    pub echo: Option<u32>,
-    /// It was reported as received twice.
-    pub twice: bool,
-}
-
-impl Piece {
-    fn new(start: u64, end: u64, row: &Row) -> Piece {
-        Piece {
-            start,
-            end,
-            sent_ns: row.time_ns,
-            again_ns: NEVER,
-            again_tsval: None,
-            last_ns: row.time_ns,
-            times: 1,
-            told_ns: NEVER,
-            echo: None,
-            twice: false,
-        }
-    }
-
-    /// Bytes of it.
-    pub fn bytes(&self) -> u64 {
-        self.end - self.start
-    }
-
-    /// True if its first sending arrived, by the reports. The acknowledgement echoes a timestamp from before (Eifel, RFC 3522),
-    /// or the report came sooner than a round trip `least` after the second sending, or it arrived twice. A selective
-    /// acknowledgement echoes an older time (RFC 7323, 4.3), which shows nothing.
-    pub fn first_arrived(&self, least: i64) -> bool {
-        if self.told_ns == NEVER {
-            return false;
-        }
-        let early = self.again_ns.saturating_add(least - least / 20);
-        self.times == 1 || self.told_ns < early || self.twice || self.echoes_first()
-    }
-
-    /// True if the echoed timestamp is from before the second sending.
-    pub fn echoes_first(&self) -> bool {
-        let pair = self.echo.zip(self.again_tsval);
-        pair.is_some_and(|(echo, again)| echo.wrapping_sub(again).cast_signed() < 0)
-    }
-}
+use crate::why::pieces::{NEVER, Piece, Pieces};
 
 /// A packet with data, by whether it was sent before.
 #[derive(Clone, Copy, Default, Debug)]
@@ -100,6 +34,10 @@ pub struct Report {
     pub pieces: usize,
     /// Pieces by the cumulative acknowledgement.
     pub below: usize,
+    /// Bytes of all of them.
+    pub bytes: u64,
+    /// Pieces that were sent once and are reported behind later ones.
+    reordered: usize,
     /// The time from sending to the report of the newest piece that was sent once.
     pub rtt_ns: Option<i64>,
     /// The block of a duplicate selective acknowledgement (RFC 2883).
@@ -110,15 +48,15 @@ pub struct Report {
 #[derive(Default)]
 pub struct Sendings {
     /// In order of their numbers.
-    pub pieces: Vec<Piece>,
-    /// The first piece that is not acknowledged cumulatively.
-    first: usize,
+    pub pieces: Pieces,
     /// The highest cumulative acknowledgement.
     pub una: u64,
     /// The highest number that was sent.
     pub highest: u64,
     /// Bytes of which no delivery was reported.
     pub outstanding: u64,
+    /// All bytes, each counted once.
+    pub bytes: u64,
     /// Bytes that were acknowledged and never seen.
     pub unseen: u64,
     /// Packets that were sent once and reported behind later ones.
@@ -132,11 +70,6 @@ pub struct Sendings {
 }
 
 impl Sendings {
-    /// The piece that holds a byte, or the first behind it.
-    pub fn place(&self, number: u64) -> usize {
-        self.pieces.partition_point(|piece| piece.end <= number)
-    }
-
     /// A packet with data.
     pub fn send(&mut self, row: &Row) -> Sent {
         let (start, end) = (row.seq, row.seq + u64::from(row.length));
@@ -155,6 +88,7 @@ impl Sendings {
             self.highest = end;
         }
         self.outstanding += sent.fresh;
+        self.bytes += sent.fresh;
         sent
     }
 
@@ -162,10 +96,14 @@ impl Sendings {
         if end <= self.una {
             return Some(Again { start: row.seq, end, times: 2, is_told: true, after_ns: 0 });
         }
-        self.split(row.seq);
-        self.split(end);
-        let range = self.place(row.seq)..self.place(end);
-        let pieces = self.pieces.get_mut(range).filter(|pieces| !pieces.is_empty())?;
+        // A piece that is acknowledged cumulatively does not change any more.
+        let start = row.seq.max(self.una);
+        self.pieces.split(start);
+        self.pieces.split(end);
+        let pieces = self.pieces.changing(start, end);
+        if pieces.is_empty() {
+            return None;
+        }
         let mut again = Again { start: row.seq, end, times: 0, is_told: true, after_ns: NEVER };
         for piece in pieces {
             again.is_told &= piece.told_ns != NEVER;
@@ -184,33 +122,18 @@ impl Sendings {
     /// Pieces for bytes below the highest that are seen for the first time: a loss before the capture, or by it.
     fn fill(&mut self, row: &Row, end: u64) -> u64 {
         let (mut cursor, mut filled) = (row.seq.max(self.una), 0);
-        let mut at = self.place(cursor);
         while cursor < end {
-            match self.pieces.get(at) {
+            match self.pieces.changing(cursor, u64::MAX).first() {
                 Some(piece) if piece.start <= cursor => cursor = piece.end,
                 other => {
                     let stop = other.map_or(end, |piece| piece.start.min(end));
-                    self.pieces.insert(at, Piece::new(cursor, stop, row));
+                    self.pieces.insert(Piece::new(cursor, stop, row));
                     filled += stop - cursor;
                     cursor = stop;
                 }
             }
-            at += 1;
         }
         filled
-    }
-
-    /// Splits the piece around a number, if it begins none.
-    fn split(&mut self, number: u64) {
-        let at = self.place(number);
-        let Some(piece) = self.pieces.get_mut(at).filter(|piece| piece.start < number && piece.end > number)
-        else {
-            return;
-        };
-        let mut behind = *piece;
-        piece.end = number;
-        behind.start = number;
-        self.pieces.insert(at + 1, behind);
     }
 
     /// An acknowledgement with its selective blocks.
@@ -224,31 +147,33 @@ impl Sendings {
                 self.highest = row.ack;
             }
             self.una = row.ack;
-            self.split(row.ack);
+            self.pieces.split(row.ack);
             let echo = row.timestamps.map(|(_, echo)| echo);
-            while let Some(end) =
-                self.pieces.get(self.first).map(|piece| piece.end).filter(|end| *end <= row.ack)
-            {
-                report.below += usize::from(self.deliver(self.first, row.time_ns, echo, &mut report));
-                debug_assert!(end <= row.ack, "pieces are in order");
-                self.first += 1;
+            let pieces = self.pieces.unacknowledged();
+            let count = pieces.partition_point(|piece| piece.end <= row.ack);
+            for piece in &mut pieces[..count] {
+                deliver(piece, row.time_ns, echo, self.highest_block, &mut report);
             }
+            report.below = report.pieces;
+            self.pieces.acknowledge(count);
         }
         for (number, (start, end)) in blocks.iter().copied().enumerate() {
             let outer = blocks.get(1).is_some_and(|outer| number == 0 && outer.0 <= start && end <= outer.1);
             if number == 0 && (end <= row.ack || outer) {
                 report.twice = Some((start, end));
-                self.mark_twice(start, end);
+                self.pieces.mark_twice(start, end);
                 continue;
             }
             for (start, end) in self.unknown(start, end.min(self.highest)) {
-                self.split(start);
-                self.split(end);
-                for at in self.place(start)..self.place(end) {
-                    self.deliver(at, row.time_ns, None, &mut report);
+                self.pieces.split(start);
+                self.pieces.split(end);
+                for piece in self.pieces.changing(start, end) {
+                    deliver(piece, row.time_ns, None, self.highest_block, &mut report);
                 }
             }
         }
+        self.outstanding = self.outstanding.saturating_sub(report.bytes);
+        self.reordered += report.reordered;
         self.has_blocks |= !blocks.is_empty();
         let highest = blocks.iter().map(|(_, end)| *end).max().unwrap_or(0);
         self.highest_block = self.highest_block.max(highest.min(self.highest));
@@ -270,27 +195,9 @@ impl Sendings {
         parts
     }
 
-    fn deliver(&mut self, at: usize, time_ns: i64, echo: Option<u32>, report: &mut Report) -> bool {
-        let Some(piece) = self.pieces.get_mut(at).filter(|piece| piece.told_ns == NEVER) else {
-            return false;
-        };
-        piece.told_ns = time_ns;
-        piece.echo = echo;
-        let bytes = piece.bytes();
-        self.outstanding = self.outstanding.saturating_sub(bytes);
-        report.pieces += 1;
-        self.reordered += usize::from(piece.times == 1 && piece.end <= self.highest_block);
-        if piece.times == 1 {
-            report.rtt_ns =
-                Some(report.rtt_ns.map_or(time_ns - piece.sent_ns, |rtt| rtt.min(time_ns - piece.sent_ns)));
-        }
-        true
-    }
-
-    fn mark_twice(&mut self, start: u64, end: u64) {
-        for at in self.place(start)..self.place(end) {
-            self.pieces[at].twice = true;
-        }
+    /// True for an acknowledgement without data that repeats the number of the last one while data are outstanding.
+    pub fn is_repeated(&self, row: &Row) -> bool {
+        row.length == 0 && row.ack == self.una && self.outstanding > 0
     }
 
     /// True if later data than the lowest outstanding are reported.
@@ -300,6 +207,22 @@ impl Sendings {
 
     /// The number of the lowest byte of which delivery was not reported.
     pub fn lowest(&self) -> Option<u64> {
-        self.pieces[self.first..].iter().find(|piece| piece.told_ns == NEVER).map(|piece| piece.start)
+        self.pieces.outstanding().iter().find(|piece| piece.told_ns == NEVER).map(|piece| piece.start)
+    }
+}
+
+/// Notes that a piece was reported, if it was not before.
+fn deliver(piece: &mut Piece, time_ns: i64, echo: Option<u32>, highest_block: u64, report: &mut Report) {
+    if piece.told_ns != NEVER {
+        return;
+    }
+    piece.told_ns = time_ns;
+    piece.echo = echo;
+    report.bytes += piece.bytes();
+    report.pieces += 1;
+    report.reordered += usize::from(piece.times == 1 && piece.end <= highest_block);
+    if piece.times == 1 {
+        let rtt = time_ns - piece.sent_ns;
+        report.rtt_ns = Some(report.rtt_ns.map_or(rtt, |least| least.min(rtt)));
     }
 }

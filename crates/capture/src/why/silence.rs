@@ -1,9 +1,10 @@
 //! Why a sender heard nothing new for a while.
 
+use crate::long::Long;
 use crate::why::cause::{Cause, Kind, Sure, counted, lasting, median};
 use crate::why::exchange::MS;
+use crate::why::pieces::{NEVER, Piece};
 use crate::why::sender::{self, Sender, Silence};
-use crate::why::sendings::{NEVER, Piece};
 
 /// The time after it that is looked at.
 const AFTER_NS: i64 = 3_000 * MS;
@@ -66,16 +67,14 @@ impl<'s> Seen<'s> {
         let from = pieces.partition_point(|piece| piece.told_ns < end && piece.told_ns <= start);
         let upto = pieces.partition_point(|piece| piece.sent_ns < end - base * 9 / 10);
         let open =
-            pieces.get(from..upto.max(from)).unwrap_or(&[]).iter().filter(|piece| piece.told_ns >= end);
-        let open: Vec<Piece> = open.copied().collect();
-        let waiting: Vec<Piece> =
-            open.iter().filter(|piece| piece.sent_ns <= start + base).copied().collect();
+            pieces.range(from, upto).filter(|piece| piece.told_ns >= end && piece.sent_ns <= start + base);
+        let waiting: Vec<Piece> = open.collect();
         let lost = waiting.iter().filter(|piece| !piece.first_arrived(sender.least)).count();
         let near = between(&sender.rtts, start - BEFORE_NS, start);
-        let usual = median(near.iter().map(|(_, rtt)| *rtt).collect()).unwrap_or(base);
+        let usual = median(near.map(|(_, rtt)| rtt).collect()).unwrap_or(base);
         let after = between(&sender.rtts, end, end + AFTER_NS);
         let fresh: Vec<i64> =
-            after.iter().filter(|(time, rtt)| time - rtt >= end - base / 2).map(|(_, rtt)| *rtt).collect();
+            after.filter(|(time, rtt)| time - rtt >= end - base / 2).map(|(_, rtt)| rtt).collect();
         let later = fresh.iter().take(40).min().copied();
         let settled = fresh.rchunks(20).next().and_then(|last| last.iter().min().copied());
         Seen { sender, silence, base, lost, waiting, usual, later, settled }
@@ -106,9 +105,8 @@ impl<'s> Seen<'s> {
         let list = &self.sender.progress;
         let at = list.partition_point(|progress| progress.time_ns < end);
         let below = list.get(at).map_or(0, |progress| progress.below);
-        let before = list.get(at.saturating_sub(USUAL)..at).unwrap_or(&[]);
-        let usual =
-            median(before.iter().map(|progress| progress.pieces as i64).collect()).unwrap_or(1) as usize;
+        let before = list.from(at.saturating_sub(USUAL)).take(at.min(USUAL));
+        let usual = median(before.map(|progress| progress.pieces as i64).collect()).unwrap_or(1) as usize;
         let has_leapt = below >= LEAP && below > 3 * usual && self.repeated() == 0;
         if !has_leapt {
             return None;
@@ -167,7 +165,7 @@ impl<'s> Seen<'s> {
         }
         if self.has_waited() && self.usual > self.base + 100 * MS {
             // The packet that ended it took no longer than those before.
-            let ended = between(&self.sender.rtts, end, end + 5 * MS).first().map(|(_, rtt)| *rtt);
+            let ended = between(&self.sender.rtts, end, end + 5 * MS).next().map(|(_, rtt)| rtt);
             if ended.is_some_and(|rtt| rtt < self.usual + self.usual / 8 + 20 * MS) {
                 let said = format!(
                     "the round trip had grown from {} to {}, and what was sent in one of them came after a pause",
@@ -201,10 +199,9 @@ impl<'s> Seen<'s> {
         let last_new = upto.checked_sub(1).and_then(|at| pieces.get(at)).map_or(start, |piece| piece.sent_ns);
         let reports = &self.sender.progress;
         let since = reports.partition_point(|progress| progress.time_ns <= last_new);
-        let upto = reports.partition_point(|progress| progress.time_ns <= start);
         // Acknowledgements that let it send, and it sent nothing.
-        let unused: usize =
-            reports.get(since..upto).unwrap_or(&[]).iter().map(|progress| progress.pieces).sum();
+        let until = reports.from(since).take_while(|progress| progress.time_ns <= start);
+        let unused: usize = until.map(|progress| progress.pieces).sum();
         let has_paused = (start - last_new) * 10 > self.base * 7 || unused > MOST_TAIL || self.has_room();
         let many = self.waiting.len();
         (many <= MOST_TAIL && has_paused).then(|| {
@@ -217,9 +214,9 @@ impl<'s> Seen<'s> {
     fn has_room(&self) -> bool {
         let start = self.silence.start_ns;
         let list = &self.sender.flights;
-        let from = list.partition_point(|(time, ..)| *time < start - self.base - 200 * MS);
-        let upto = list.partition_point(|(time, ..)| *time <= start);
-        let most = list.get(from..upto).unwrap_or(&[]).iter().map(|(_, flight, _)| *flight).max();
+        let from = list.partition_point(|flight| flight.time_ns < start - self.base - 200 * MS);
+        let before = list.from(from).take_while(|flight| flight.time_ns <= start);
+        let most = before.map(|flight| flight.outstanding).max();
         let now: u64 = self.waiting.iter().map(Piece::bytes).sum();
         most.is_some_and(|most| most >= 2 * now)
     }
@@ -243,7 +240,7 @@ impl<'s> Seen<'s> {
         let Some((first, last)) = self.lost_span() else { return self.silent(None) };
         let from = pieces.partition_point(|piece| piece.sent_ns < first);
         let to = pieces.partition_point(|piece| piece.sent_ns <= last);
-        let among = pieces.get(from..to).unwrap_or(&[]);
+        let among: Vec<Piece> = pieces.range(from, to).collect();
         let arrived = among
             .iter()
             .filter(|piece| piece.first_arrived(self.sender.least) && piece.told_ns <= self.silence.end_ns)
@@ -284,10 +281,9 @@ impl<'s> Seen<'s> {
 
     /// The delay before a loss is within a tenth of the largest.
     fn is_full(&self, first: i64) -> bool {
-        let most = |list: &[(i64, i64)]| list.iter().map(|(_, rtt)| *rtt).max();
-        let near =
-            most(between(&self.sender.rtts, first - self.base - 100 * MS, first + self.usual + self.base));
-        let all = most(between(&self.sender.rtts, i64::MIN, self.silence.start_ns));
+        let most = |from, to| between(&self.sender.rtts, from, to).map(|(_, rtt)| rtt).max();
+        let near = most(first - self.base - 100 * MS, first + self.usual + self.base);
+        let all = most(i64::MIN, self.silence.start_ns);
         let Some((near, all)) = near.zip(all) else { return false };
         let queue = all - self.sender.least;
         queue > (10 * MS).max(self.sender.least / 8) && near - self.sender.least > queue * 9 / 10
@@ -320,18 +316,17 @@ impl<'s> Seen<'s> {
 }
 
 /// The elements of a list in order of time within a span.
-pub fn between(list: &[(i64, i64)], from: i64, to: i64) -> &[(i64, i64)] {
+pub fn between(list: &Long<(i64, i64)>, from: i64, to: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
     let first = list.partition_point(|(time, _)| *time < from);
-    let last = list.partition_point(|(time, _)| *time <= to);
-    list.get(first..last.max(first)).unwrap_or(&[])
+    list.from(first).take_while(move |(time, _)| *time <= to)
 }
 
 /// The time per packet where packets follow each other closely: the lower quartile.
 fn spacing(sender: &Sender<'_>, from: i64, to: i64) -> Option<f64> {
     let list = &sender.progress;
     let first = list.partition_point(|progress| progress.time_ns <= from);
-    let last = list.partition_point(|progress| progress.time_ns < to);
-    let part: &[sender::Progress] = list.get(first..last.max(first)).unwrap_or(&[]);
+    let part = list.from(first).take_while(|progress| progress.time_ns < to);
+    let part: Vec<sender::Progress> = part.collect();
     let gaps =
         part.windows(2).map(|pair| (pair[1].time_ns - pair[0].time_ns) as f64 / pair[1].pieces.max(1) as f64);
     quartile(gaps.collect())

@@ -3,7 +3,6 @@
 use crate::why::cause::{Cause, Kind, Sure, counted, lasting, rate};
 use crate::why::exchange::FLOOR_NS;
 use crate::why::sender::{self, Sender};
-use crate::why::sendings::NEVER;
 use crate::why::silence::quartile;
 use roamlab_slow::{Course, LEAST_PKTS, Period, periods};
 use serde::Serialize;
@@ -46,18 +45,16 @@ impl Slow {
 impl Sender<'_> {
     /// The slow periods by the reports of deliveries, in order of time. Those in which the application sent nothing are none.
     pub fn slow_periods(&self, start_ns: i64) -> Vec<Slow> {
-        let reported = self.sendings.pieces.iter().filter(|piece| piece.told_ns != NEVER);
-        let mut told: Vec<(i64, f64)> = reported.map(|piece| (piece.told_ns, piece.bytes() as f64)).collect();
-        let Some(end) = told.iter().map(|(time, _)| *time).max().filter(|_| told.len() >= LEAST_PKTS) else {
+        let Some((end, _)) = self.told.last().filter(|_| self.pieces_told >= LEAST_PKTS) else {
             return Vec::new();
         };
         let limit = FLOOR_NS.max(2 * self.exchange.base());
-        told.sort_by_key(|(time, _)| *time);
-        let times: Vec<i64> = told.iter().map(|(time, _)| *time).collect();
-        let found = periods(&Course::new(told), None, limit, end).into_iter();
+        let told = self.told.iter().map(|(time, bytes)| (time, bytes as f64));
+        let course = Course::in_order(told, self.pieces_told);
+        let found = periods(&course, None, limit, end).into_iter();
         let active =
             found.filter(|each| self.limits_between(each.start_ns, each.end_ns).application < MOST_OF_IT);
-        active.map(|each| self.slow(&each, &times, start_ns)).collect()
+        active.map(|each| self.slow(&each, course.times(), start_ns)).collect()
     }
 
     fn slow(&self, period: &Period, times: &[i64], start_ns: i64) -> Slow {

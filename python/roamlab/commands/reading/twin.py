@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from roamlab.base.screen import say, shown
-from roamlab.commands.options import AMOUNT, JSON, out
+from roamlab.commands.options import AMOUNT, ANY_PATH, JSON, out
 from roamlab.commands.output import print_json
 
 
@@ -24,7 +24,7 @@ from roamlab.commands.output import print_json
     type=AMOUNT,
     help="The largest rate that the path may have, for a flow that never filled it.",
 )
-@out("out/twin", "Folder for the scenario and its figure.")
+@out("out/twin.toml", "File for the scenario. Its figure is next to it and ends in .svg.", ANY_PATH, ("-o",))
 @JSON
 def command(
     captures: tuple[Path, ...], flow: str | None, rate_at_most: float | None, out: Path, *, as_json: bool
@@ -32,18 +32,17 @@ def command(
     """Write a scenario that behaves like the path of a captured flow, and print how near it is.
 
     CAPTURE is a packet capture in pcap or pcapng, plain or packed with gzip or zstd. Two captures are those of the same
-    flow at both ends. The scenario is twin.toml in the folder of --out: base delay, rate, queue, losses and silences of
-    the path, and the sender whose bytes over time are nearest. What the capture cannot tell is a range. Twins drawn
+    flow at both ends. The scenario has base delay, rate, queue, losses and silences of the path, and the sender whose
+    bytes over time are nearest. What the capture cannot tell is a range. Twins drawn
     from all ranges give the intervals of answers. `roamlab why CAPTURE --check` tests changes on these twins.
     """
-    from roamlab.base.output import refuse_foreign
     from roamlab.captures import fitting, path, twin_report
 
-    refuse_foreign(out)
+    twin_report.refuse(out)
     bound = None if rate_at_most is None else rate_at_most * 1e6
     found = fitting.fit(path.read(captures, flow), bound)
     twin_report.write(found, out)
     if as_json:
         print_json({"result": shown(out), **twin_report.data(found)})
         return
-    say("\n".join([*twin_report.lines(found), f"twin: {shown(out / twin_report.SCENARIO_FILE)}"]))
+    say("\n".join([*twin_report.lines(found), f"twin: {shown(out)}"]))

@@ -66,15 +66,21 @@ def command(
     rules. With --check the path of the flow with most data becomes a scenario (`roamlab twin`), and what would have
     helped is tried on it.
     """
-    from roamlab.captures import printed, remedies
+    from roamlab.captures import path, printed, remedies
     from roamlab.causes import answers
     from roamlab.scenarios.changes import assigned
 
     wanted = assigned(changes)
     if captures := printed.captures(words):
         printed.refuse(changes=bool(wanted))
-        answer = printed.answer(captures, flow, stall, moves)
-        helped = remedies.check(captures, flow) if check else None
+        answer: printed.Chosen
+        helped = None
+        if check:
+            path.refuse_logs(captures)
+            answer = found = printed.flows(captures, flow, stall, moves, path_of=flow or "")
+            helped = remedies.check(path.chosen_path(found.all, captures, flow))
+        else:
+            answer = printed.answer(captures, flow, stall, moves)
         if as_json:
             print_json(answer.data() | ({"check": helped.data()} if helped else {}))
         else:
@@ -83,8 +89,8 @@ def command(
     if moves is not None:
         printed.refuse_moves()
     table, folder = answers.parse(words, stalls=flow is not None or stall is not None or check)
-    found = answers.explain(find_run(folder), wanted, table, flow, stall, check=check, as_json=as_json)
+    told = answers.explain(find_run(folder), wanted, table, flow, stall, check=check, as_json=as_json)
     if as_json:
-        print_json(found)
+        print_json(told)
     else:
-        say("\n".join(found))
+        say("\n".join(told))
