@@ -12,9 +12,9 @@ import roamlab as rl
 from capture_files import called
 from conftest import ROOT
 from roamlab.base.errors import BadInput
-from roamlab.commands.channels import read
 from roamlab.scenarios.changes import inline_toml
 from roamlab.statistics.channels import Chain, fitted, judged
+from roamlab.traces.steps import read
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -125,11 +125,11 @@ def _refuse(kind: str, given: dict[str, object]) -> None:
 def _channel(
     file: Path, only: dict[str, str], figure: Path | None, wanted: tuple[float | None, int | None]
 ) -> None:
-    from roamlab.commands.channels import read
     from roamlab.scenarios.changes import inline_toml
     from roamlab.showing import channels as showing
     from roamlab.showing.durations import check_name
     from roamlab.statistics.channels import fitted, judged
+    from roamlab.traces.steps import read
 
     if figure:
         check_name(figure)
