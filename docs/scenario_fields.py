@@ -79,7 +79,9 @@ class _Table:
     @property
     def label(self) -> str:
         of = self.page.removeprefix("mobility-") if self.page.startswith("mobility-") else ""
-        words = dict.fromkeys([*self.path.split("."), of, self.kind])
+        # A kind may have the name of one of its fields, whose table has the label without this word.
+        apart = ["kind"] if self.kind in self.definition.get("properties", {}) else []
+        words = dict.fromkeys([*self.path.split("."), of, *apart, self.kind])
         return re.sub(r"[^a-z0-9]+", "-", f"field {' '.join(words)}".lower()).strip("-")
 
     @property

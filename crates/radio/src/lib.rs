@@ -5,6 +5,7 @@
 //! [`MeasurementSpec`] hosts measure their cells ([`measurement`], [`signal`]) and their agents decide where they go.
 
 pub mod bearer;
+pub mod channel;
 mod handover;
 mod loss;
 pub mod measurement;
@@ -22,6 +23,8 @@ mod visit;
 mod walks;
 pub mod wifi;
 
+pub use channel::measured::MeasuredChannel;
+pub use channel::{CHANNELS, ChannelSpec};
 pub use handover::{
     BadVisit, Duplicates, HardHandover, InFlightAtBreak, Motion, RADIOS, RadioSpec, SoftHandover,
     UplinkChoice,

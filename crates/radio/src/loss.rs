@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use std::fmt;
+use std::sync::Arc;
 
 /// Random loss on one direction of a link: a probability, or a table with `kind`.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
@@ -253,6 +254,11 @@ enum Law {
 }
 
 impl LossProcess {
+    /// Losses with the probabilities of a table over time, whose last value holds.
+    pub fn over_time(series: Series<Losses>, rng: Rng) -> LossProcess {
+        LossProcess { law: Law::Table(Player::new(Arc::new(series), Duration::ZERO, AtEnd::Hold)), rng }
+    }
+
     /// A process before its first packet. `rng` is the stream of this direction of this link. A file must have been read.
     pub fn new(spec: &LossSpec, rng: Rng) -> LossProcess {
         let law = match spec {

@@ -1,4 +1,4 @@
-//! Values over time from a file: the rate, the delay or the loss of a link.
+//! Values over time from a file or a channel: the rate, the delay or the loss of a link.
 //!
 //! A file is a table with commas, whose first line names the columns (`time_s,rate_mbit_s`), or, for delays and losses, has
 //! one value on each line. A value of a table holds from its time until that of the next row. Values of lines hold for
@@ -255,6 +255,13 @@ impl<Q: Quantity> Series<Q> {
 }
 
 impl<Q> Series<Q> {
+    /// A table with these times in ns, which rise from 0, and these values.
+    pub(crate) fn of(times: Vec<u64>, values: Vec<u64>) -> Series<Q> {
+        debug_assert!(times.first() == Some(&0) && times.len() == values.len());
+        debug_assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "times rise");
+        Series { times: Some(times), values, quantity: PhantomData }
+    }
+
     /// True if it has one value on each line, and no times.
     pub fn is_lines(&self) -> bool {
         self.times.is_none()
@@ -325,6 +332,15 @@ impl Series<Rates> {
 }
 
 impl Series<Delays> {
+    /// The same table with so much more in each row.
+    #[must_use]
+    pub fn plus(mut self, more: Duration) -> Series<Delays> {
+        self.values
+            .iter_mut()
+            .for_each(|delay| *delay = delay.saturating_add(more.as_nanos()).min(Delays::GREATEST));
+        self
+    }
+
     /// Its mean delay; `step`: how long each line lasts.
     pub fn mean_delay(&self, step: Option<Duration>) -> Duration {
         Duration::from_nanos(self.mean(step.map_or(1, Duration::as_nanos)))

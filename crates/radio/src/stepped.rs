@@ -1,5 +1,6 @@
-//! A link whose rate is a table of steps.
+//! A link whose rate is a table of steps. That of a channel may grow while packets wait.
 
+use crate::channel::Growth;
 use crate::recorded::RecordedTransmitter;
 use crate::series::{AtEnd, LATEST, Player, Rates, Series};
 use roamlab_engine::{Bytes, Duration, Rate, Time};
@@ -48,6 +49,7 @@ pub struct SteppedTransmitter {
     carries: u128,
     /// Rest of a nanosecond that the last packet has taken from the next one, in the same unit.
     owed: u64,
+    growth: Option<Box<Growth>>,
 }
 
 /// The end of a transmission that no run lasts for.
@@ -57,14 +59,34 @@ impl SteppedTransmitter {
     /// A transmitter at the beginning of its table.
     pub fn new(series: Arc<Series<Rates>>, at_end: AtEnd) -> SteppedTransmitter {
         let ((carries, _), mean) = (series.sum(0), series.mean_rate());
-        SteppedTransmitter { mean, carries, owed: 0, player: Player::new(series, Duration::ZERO, at_end) }
+        let player = Player::new(series, Duration::ZERO, at_end);
+        SteppedTransmitter { mean, carries, owed: 0, player, growth: None }
+    }
+
+    /// The same, whose rates grow.
+    #[must_use]
+    pub fn growing(mut self, growth: Option<Growth>) -> SteppedTransmitter {
+        self.growth = growth.map(Box::new);
+        self
     }
 
     /// When the last bit of a packet is sent that begins `now`; `waited`: it follows immediately on the one before it. What
     /// of a nanosecond a packet leaves over is carried to the next one, as at a constant rate.
     pub fn transmission_end(&mut self, now: Time, size: Bytes, waited: bool) -> Time {
-        let carried = if waited { self.owed } else { 0 };
-        let mut needed = u128::from(size.0) * 8_000_000_000 + u128::from(carried);
+        let mut needed = u128::from(size.0) * 8_000_000_000;
+        if let Some(growth) = &mut self.growth {
+            needed = needed * 1000 / u128::from(growth.thousandths(now));
+        }
+        let end = self.end_of(now, needed, waited);
+        if let (Some(growth), true) = (&mut self.growth, waited) {
+            growth.sent(end.since(now));
+        }
+        end
+    }
+
+    /// The same of an amount of data in bit · 10^-9, at the rates of the table.
+    fn end_of(&mut self, now: Time, needed: u128, waited: bool) -> Time {
+        let mut needed = needed + if waited { u128::from(self.owed) } else { 0 };
         let mut at = now.as_nanos();
         self.player.seek(at);
         let mut player = self.player.clone();

@@ -2,6 +2,7 @@
 
 use roamlab_engine::MeasuredDurations;
 use roamlab_packet::DropReason;
+use roamlab_radio::MeasuredChannel;
 use roamlab_tcp::{PARAMETERS, Profile, TcpSpec, Variant};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -35,6 +36,8 @@ pub fn catalogue() -> String {
         "applications": pairs(roamlab_traffic::App::ALL),
         "radios": pairs(roamlab_radio::RADIOS),
         "media": pairs(roamlab_radio::MEDIA),
+        "channels": pairs(roamlab_radio::CHANNELS),
+        "measured channels": names(&mut MeasuredChannel::ALL.iter().map(|channel| channel.name())),
         "loss models": pairs(roamlab_radio::LOSS_MODELS),
         "schedulers": pairs(roamlab_radio::SCHEDULERS),
         "plans of movement": pairs(roamlab_radio::PLANS),

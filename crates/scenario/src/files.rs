@@ -54,7 +54,7 @@ fn read_shape(
     files: Files<'_>,
 ) -> Result<(), Trouble> {
     match rate {
-        LinkRate::Constant(_) => {}
+        LinkRate::Constant(_) | LinkRate::Channel(_) => {}
         LinkRate::Recorded(rate) => {
             take_pair((&mut rate.trace, "trace"), &mut rate.reverse, || format!("{}.rate", field()), files)?;
         }

@@ -30,8 +30,8 @@ pub use names::PATH_CHANGE;
 pub use outline::{Outline, outline};
 pub use problem::{Located, Problem};
 pub use schema::{
-    BackhaulSpec, BearerSettings, BearerSpec, BearersSpec, CellSpec, ChangeSpec, DropSpec, FaultSpec,
-    FlowSpec, ForeignMarks, HostSpec, LINK_UP, LinkRate, LinkSpec, NetworkSpec, Notification, PathChangeSpec,
-    Protocols, RecordSpec, RecordedDelay, RecordedRate, RunSpec, Scenario, TopologySpec, TunnelEcn, Way,
-    schema,
+    BackhaulSpec, BearerSettings, BearerSpec, BearersSpec, CellSpec, ChangeSpec, ChannelRate, DropSpec,
+    FaultSpec, FlowSpec, ForeignMarks, HostSpec, LINK_UP, LinkRate, LinkSpec, NetworkSpec, Notification,
+    PathChangeSpec, Protocols, RecordSpec, RecordedDelay, RecordedRate, RunSpec, Scenario, TopologySpec,
+    TunnelEcn, Way, schema,
 };

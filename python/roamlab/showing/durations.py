@@ -122,7 +122,12 @@ def write_figure(path: Path, what: str, values: Values, found: Fitted) -> None:
         axes.set_title(f"Distribution of {what}: sample and fitted law", loc="left", fontsize=9)
         label(axes, (what, "s"), ("share of times up to this one", "1"))
         axes.legend(loc="lower right")
-        content = _content(figure, path.suffix.lower())
+        write_content(figure, path)
+
+
+def write_content(figure: Figure, path: Path) -> None:
+    """Write a figure of `roamlab fit`, in the format that the name has."""
+    content = _content(figure, path.suffix.lower())
     if path.suffix.lower() == ".svg":
         write_chart(path, content.decode())
     else:

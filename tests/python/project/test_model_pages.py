@@ -44,6 +44,7 @@ _PAGES = {
     "crates/radio/src/wifi/dcf": "dcf.md",
     "crates/radio/src/medium": "medium.md",
     "crates/radio/src/loss": "random-loss.md",
+    "crates/radio/src/channel": "channel.md",
     "crates/radio/src/outage": "durations.md",
     "crates/radio/src/wifi/": "wifi-roaming.md",
     "crates/radio/src/": "radio.md",

@@ -12,6 +12,7 @@ use roamlab_transport::Data;
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
+mod channel;
 mod loss;
 mod mobility;
 mod path_change;
@@ -66,6 +67,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     check_hosts(scenario, &routers)?;
     mobility::check(scenario, &routers)?;
     radio::check(scenario)?;
+    channel::check(scenario)?;
     profiles::check(scenario)?;
     check_flows(scenario, &routers)?;
     check_faults(scenario)?;

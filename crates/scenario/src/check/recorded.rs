@@ -24,28 +24,31 @@ fn check_rate_alone(link: &LinkSpec, field: impl Fn() -> String) -> Result<(), P
     if !link.rate.is_recorded() {
         return Ok(());
     }
-    let of_table = matches!(link.rate, LinkRate::Table(_));
     if link.reverse_rate.is_some() {
         let problem = Problem::at(
             format!("{}.reverse_rate", field()),
             "a recorded link has no constant rate in the other direction",
         );
-        return Err(problem.help(match of_table {
-            true => "write `rate = { table = \"FILE\", reverse = \"FILE\" }`; a table of one row is a constant rate",
-            false => "write `rate = { trace = \"FILE\", reverse = \"FILE\" }`",
+        return Err(problem.help(match link.rate {
+            LinkRate::Channel(_) => "write `rate = { channel = …, reverse_channel = … }`; a channel of one state has a constant rate",
+            LinkRate::Table(_) => "write `rate = { table = \"FILE\", reverse = \"FILE\" }`; a table of one row is a constant rate",
+            _ => "write `rate = { trace = \"FILE\", reverse = \"FILE\" }`",
         }));
     }
     let changed = |change: &ChangeSpec| change.rate.or(change.reverse_rate).is_some();
     let Some(number) = link.changes.iter().position(changed) else { return Ok(()) };
     let name = if link.changes[number].rate.is_some() { "rate" } else { "reverse_rate" };
-    let message = match of_table {
-        true => "expected no rate: the rates of this link are in its table",
-        false => "expected no rate: a recorded link sends at the times of its trace",
+    let message = match link.rate {
+        LinkRate::Channel(_) => "expected no rate: the rates of this link are drawn by its channel",
+        LinkRate::Table(_) => "expected no rate: the rates of this link are in its table",
+        _ => "expected no rate: a recorded link sends at the times of its trace",
     };
     let problem = Problem::at(format!("{}.changes[{number}].{name}", field()), message);
-    Err(problem.help(match of_table {
-        true => "write a row of the table at this time instead, or the link's rate as a constant",
-        false => "change `delay` or `up`, or write the link's rate as a constant",
+    Err(problem.help(match link.rate {
+        LinkRate::Table(_) => {
+            "write a row of the table at this time instead, or the link's rate as a constant"
+        }
+        _ => "change `delay` or `up`, or write the link's rate as a constant",
     }))
 }
 

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub struct CellSpec {
     /// The access router (for Mobile IP: the foreign agent).
     pub router: String,
-    /// Rate of the air link, each way. Of a recorded link `{ trace = "walk.down", reverse = "walk.up" }`, or `{ table = "rate.csv" }`.
+    /// Rate of the air link, each way. Of a recorded link `{ trace = "walk.down", reverse = "walk.up" }`, or `{ table = "rate.csv" }`; of a random one `{ channel = { kind = "measured", table = "lte" } }`.
     pub rate: LinkRate,
     /// One-way delay of the air link.
     pub delay: LinkDelay,

@@ -13,7 +13,7 @@ mod tunnel;
 pub use cell::{BackhaulSpec, BearerSettings, BearerSpec, BearersSpec, CellSpec};
 pub use mobility::Protocols;
 pub use path_change::{LINK_UP, Notification, PathChangeSpec};
-pub use rate::{LinkDelay, LinkRate, RecordedDelay, RecordedRate, TableRate, Way};
+pub use rate::{ChannelRate, LinkDelay, LinkRate, RecordedDelay, RecordedRate, TableRate, Way};
 pub use topology::TopologySpec;
 pub use tunnel::TunnelEcn;
 
@@ -152,7 +152,7 @@ pub struct LinkSpec {
     /// The two nodes.
     #[serde(deserialize_with = "pair")]
     pub between: [String; 2],
-    /// Rate, each way. Of a recorded link `{ trace = "walk.down", reverse = "walk.up" }`, or `{ table = "rate.csv" }`.
+    /// Rate, each way. Of a recorded link `{ trace = "walk.down", reverse = "walk.up" }`, or `{ table = "rate.csv" }`; of a random one `{ channel = { kind = "measured", table = "lte" } }`.
     pub rate: LinkRate,
     /// Propagation delay, each way.
     pub delay: LinkDelay,

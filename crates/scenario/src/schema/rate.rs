@@ -1,12 +1,12 @@
-//! The rate and the delay of a link: constant, or from a file.
+//! The rate and the delay of a link: constant, from a file, or of a channel.
 
 use roamlab_engine::{Duration, InputFile, Rate, tagged};
-use roamlab_radio::{AtEnd, Delays, LossSpec, Opportunities, Order, Rates, Series};
+use roamlab_radio::{AtEnd, ChannelSpec, Delays, LossSpec, Opportunities, Order, Rates, Series};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 
-/// The rate of a link: a constant one, or one from a file.
+/// The rate of a link: a constant one, one from a file, or that of a channel.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(untagged)]
 pub enum LinkRate {
@@ -16,6 +16,18 @@ pub enum LinkRate {
     Recorded(RecordedRate),
     /// Rates over time.
     Table(TableRate),
+    /// Rates that each run draws.
+    Channel(Box<ChannelRate>),
+}
+
+/// A channel: rates, and perhaps delays and losses, that each run draws.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ChannelRate {
+    /// The channel, of both directions.
+    pub channel: ChannelSpec,
+    /// That of the other direction, if it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reverse_channel: Option<ChannelSpec>,
 }
 
 /// The delivery opportunities of a recorded link, in Mahimahi's format.
@@ -43,8 +55,8 @@ pub struct TableRate {
     pub at_end: AtEnd,
 }
 
-/// A rate from a file: `trace` of a recorded link, or `table` of rates over time. One path is that of a wired link from its
-/// first node to its second, of a cell down to its hosts.
+/// A rate from a file, `trace` of a recorded link or `table` of rates over time; or a `channel`, whose rates each run draws.
+/// One path, or one channel, is that of a wired link from its first node to its second, of a cell down to its hosts.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WrittenRate {
@@ -57,6 +69,10 @@ struct WrittenRate {
     reverse: Option<InputFile<Opportunities>>,
     /// At the end of a `table` it begins again, or the last rate holds. Default `repeat`, as of a `trace`.
     at_end: Option<AtEnd>,
+    /// A process that each run draws: the rate, the loss and what it adds to the delay.
+    channel: Option<ChannelSpec>,
+    /// The channel of the other direction; absent: `channel`, which has the same states at the same time, or its own direction.
+    reverse_channel: Option<ChannelSpec>,
 }
 
 /// A rate as it is written.
@@ -66,8 +82,8 @@ struct WrittenRate {
 enum AnyRate {
     /// The same at all times.
     Constant(Rate),
-    /// From a file.
-    File(WrittenRate),
+    /// From a file, or of a channel.
+    File(Box<WrittenRate>),
 }
 
 impl JsonSchema for LinkRate {
@@ -88,7 +104,16 @@ struct FileRate(LinkRate);
 impl TryFrom<WrittenRate> for FileRate {
     type Error = &'static str;
     fn try_from(written: WrittenRate) -> Result<FileRate, &'static str> {
-        let WrittenRate { trace, table, reverse, at_end } = written;
+        let WrittenRate { trace, table, reverse, at_end, channel, reverse_channel } = written;
+        if let Some(channel) = channel {
+            if trace.is_some() || table.is_some() || reverse.is_some() || at_end.is_some() {
+                return Err("a channel draws its rates; leave the files out, or remove `channel`");
+            }
+            return Ok(FileRate(LinkRate::Channel(Box::new(ChannelRate { channel, reverse_channel }))));
+        }
+        if reverse_channel.is_some() {
+            return Err("`reverse_channel` is the other direction of a `channel`; write both");
+        }
         Ok(FileRate(match (trace, table) {
             (Some(_), None) if at_end.is_some() => {
                 return Err(
@@ -107,7 +132,7 @@ impl TryFrom<WrittenRate> for FileRate {
             }
             (None, None) => {
                 return Err(
-                    "no file is named; write `trace = \"walk.down\"` for times of packets, or `table = \"rate.csv\"`",
+                    "no file is named; write `trace = \"walk.down\"` for times of packets, `table = \"rate.csv\"`, or `channel = { kind = \"measured\", table = \"lte\" }`",
                 );
             }
         }))
@@ -179,10 +204,19 @@ impl LinkRate {
             LinkRate::Table(rate) => {
                 rate.file(way).content().map_or(Rate::from_bps(1), |series| series.mean_rate())
             }
+            LinkRate::Channel(rate) => rate.of(way).mean_rate(way == Way::Back),
         }
     }
 
-    /// True if it is from a file.
+    /// The channel, if it is one.
+    pub fn channel(&self) -> Option<&ChannelRate> {
+        match self {
+            LinkRate::Channel(rate) => Some(rate),
+            _ => None,
+        }
+    }
+
+    /// True if it is from a file, or of a channel.
     pub fn is_recorded(&self) -> bool {
         !matches!(self, LinkRate::Constant(_))
     }
@@ -191,7 +225,7 @@ impl LinkRate {
     pub(crate) fn summaries(&self) -> Vec<(&'static str, Duration, Rate)> {
         let mut found = Vec::new();
         match self {
-            LinkRate::Constant(_) => {}
+            LinkRate::Constant(_) | LinkRate::Channel(_) => {}
             LinkRate::Recorded(rate) => {
                 for (name, file) in [("trace", Some(&rate.trace)), ("reverse", rate.reverse.as_ref())] {
                     let content = file.and_then(InputFile::content);
@@ -227,6 +261,18 @@ impl LinkDelay {
             LinkDelay::Constant(_) => None,
             LinkDelay::Recorded(delay) => Some(delay),
         }
+    }
+}
+
+impl ChannelRate {
+    /// The channel of a direction.
+    pub fn of(&self, way: Way) -> &ChannelSpec {
+        self.reverse_channel.as_ref().filter(|_| way == Way::Back).unwrap_or(&self.channel)
+    }
+
+    /// True if the two directions draw the same states.
+    pub fn is_shared(&self) -> bool {
+        self.reverse_channel.is_none() && self.channel.is_shared()
     }
 }
 

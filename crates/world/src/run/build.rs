@@ -1,5 +1,7 @@
 //! Builds a world from a checked scenario.
 
+mod channels;
+
 use crate::context::Context;
 use crate::control::fault::Fault;
 use crate::control::{Agents, Alternative};
@@ -161,7 +163,7 @@ impl<'a> Builder<'a> {
     /// Makes a link follow the files of its rate and delay, if it has any.
     fn record_of(&mut self, id: LinkId, rate: &LinkRate, delay: Option<&RecordedDelay>, way: Way) {
         match rate {
-            LinkRate::Constant(_) => {}
+            LinkRate::Constant(_) | LinkRate::Channel(_) => {}
             LinkRate::Recorded(rate) => {
                 let trace = rate.file(way).content().map(Arc::clone);
                 let transmitter = trace.map(RecordedTransmitter::new).map(FileTransmitter::Opportunities);
@@ -210,6 +212,8 @@ impl<'a> Builder<'a> {
             let built = self.duplex(names, ways.map(|way| (link.rate(way), link.delay(way))), queues);
             for ((id, way), drops) in built.into_iter().zip(ways).zip([&link.drops, &link.reverse_drops]) {
                 self.record_of(id, &link.rate, link.recorded_delay(way), way);
+                let first = self.links[built[0]].name.clone();
+                self.follow_channel(id, &link.rate, way, &first, &[]);
                 let forced = drops.iter().map(|drops| forced(drops, self.scenario)).collect();
                 self.links.set_impairments(id, forced, changes(link, way));
                 self.lose_at_random(id, link.loss(way));
@@ -232,6 +236,8 @@ impl<'a> Builder<'a> {
             let shape = (spec.rate.mean(Way::There), spec.delay.mean(Way::There));
             let air = self.link(format!("{name}/air"), ends, shape, &spec.queue, true);
             self.record_of(air, &spec.rate, spec.delay.recorded(), Way::There);
+            let moves = self.moves_at(name, &self.scenario.hosts);
+            self.follow_channel(air, &spec.rate, Way::There, &format!("{name}/air"), &moves);
             self.lose_at_random(air, spec.loss(Way::There));
             self.fail_in_outages(&[air], &format!("{name}/air"), spec.outages.as_deref());
             self.nodes[base_station].serves = Some(cell);
@@ -299,6 +305,8 @@ impl<'a> Builder<'a> {
             let link = self.link(uplink, ends, shape, &self.scenario.network.uplink_queue, false);
             self.links.track_flights(link);
             self.record_of(link, &air.rate, air.delay.recorded(), Way::Back);
+            let moves = self.moves_at(name, std::slice::from_ref(spec));
+            self.follow_channel(link, &air.rate, Way::Back, &format!("{name}/air"), &moves);
             self.lose_at_random(link, air.loss(Way::Back));
             self.fail_in_outages(&[link], &format!("{name}/air"), air.outages.as_deref());
             if let Some(medium) = self.links.medium_of(cells[cell].air) {

@@ -8,6 +8,7 @@
 //! algorithm's law.
 
 mod cases;
+mod channels;
 mod draw;
 mod files;
 mod laws;

@@ -1,5 +1,6 @@
 //! Links, queues and media, in whole runs.
 
+mod channels;
 mod dcf;
 mod forced;
 mod link;

@@ -153,7 +153,7 @@ pub const TOO_MUCH: u64 = 20;
 pub fn steady(rate: &LinkRate) -> Option<Rate> {
     match rate {
         LinkRate::Constant(rate) => Some(*rate),
-        LinkRate::Recorded(_) | LinkRate::Table(_) => None,
+        LinkRate::Recorded(_) | LinkRate::Table(_) | LinkRate::Channel(_) => None,
     }
 }
 

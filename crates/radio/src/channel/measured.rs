@@ -1,0 +1,88 @@
+//! Channels that were fitted to drives, by name.
+
+use crate::channel::moves::Moves;
+use crate::channel::states::{Params as States, State};
+use crate::channel::tables::{LTE_DOWN, LTE_UP, NSA_DOWN, NSA_UP, Table};
+use crate::channel::{Drawn, Fault, Process, Setting};
+use roamlab_engine::{Duration, Rate, Rng, named};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+named! {
+    /// A channel of hosts that drive in the USA: chains that were fitted to throughputs each 0.5 s, of downloads and of
+    /// uploads. PAM 2025, AT&T and Verizon in 2023 (CC0), rows between handovers: divided by the default curves of `moves`.
+    ///
+    /// ASSUMPTION: the throughput of the record is the rate of the cell for this host.
+    #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum MeasuredChannel {
+        /// LTE and LTE-A.
+        Lte => "lte",
+        /// 5G below 6 GHz ("5G-low" and "5G-mid"); both operators have it as non-standalone.
+        Nsa => "nsa",
+    }
+}
+
+/// A channel by name.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The record that it was fitted to. The downlink, or the direction from the first node, is that of downloads.
+    pub table: MeasuredChannel,
+    /// Effect of moves on the rate; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moves: Option<Moves>,
+}
+
+impl Params {
+    pub(super) fn chain(&self, back: bool) -> States {
+        let table: &Table = match (self.table, back) {
+            (MeasuredChannel::Lte, false) => &LTE_DOWN,
+            (MeasuredChannel::Lte, true) => &LTE_UP,
+            (MeasuredChannel::Nsa, false) => &NSA_DOWN,
+            (MeasuredChannel::Nsa, true) => &NSA_UP,
+        };
+        let state =
+            |rates: &[f64; 9]| State { rate_mbit_s: rates.to_vec(), loss: 0.0, extra_delay: Duration::ZERO };
+        States {
+            step: Duration::from_millis(500),
+            states: table.rate_mbit_s.iter().map(state).collect(),
+            next: table.next.iter().map(|row| row.to_vec()).collect(),
+            moves: self.moves.clone(),
+        }
+    }
+}
+
+impl Process for Params {
+    fn check(&self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn draw(&self, setting: &Setting<'_>, rng: Rng) -> Drawn {
+        self.chain(setting.back).draw(setting, rng)
+    }
+
+    fn mean_rate(&self, back: bool) -> Rate {
+        self.chain(back).mean_rate(back)
+    }
+
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    fn between(&self) -> (Duration, &'static str) {
+        (Duration::from_millis(500), "table")
+    }
+
+    fn moves(&self) -> Option<&Moves> {
+        self.moves.as_ref()
+    }
+
+    fn loses(&self) -> bool {
+        false
+    }
+
+    fn delays(&self) -> bool {
+        false
+    }
+}
