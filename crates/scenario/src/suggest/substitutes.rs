@@ -152,7 +152,7 @@ const ABSENT: &[Absent] = &[
     Absent {
         words: &["nr-radio", "mmwave", "umts", "bluetooth", "satellite"],
         nearest: "hard",
-        how: "`hard` with a gap, a [recorded rate](import.md) for the link, and [random loss](models/random-loss.md); satellites have [visits and delays](import.md#orbits)",
+        how: "`hard` with a gap, a [recorded rate](import.md) or a [channel](models/channel.md) for the link, and [random loss](models/random-loss.md); satellites have [visits and delays](import.md#orbits)",
         section: "radios-and-media",
     },
     Absent {
