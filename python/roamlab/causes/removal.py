@@ -327,11 +327,11 @@ def _other_timer(
 def _without_outage(
     suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    """A constant rate in the place of the recording: the mean of the recording that is met."""
+    """A constant rate in the place of the recording: the mean of the recording that is met. Of a channel nothing is tried."""
     data, place = scenario.to_dict(), suspect.place
     found = fields_of(data, place)
     files = found.table.get("rate") if found else None
-    if not found or not isinstance(files, dict):
+    if not found or not isinstance(files, dict) or "channel" in files:
         return
     kind = "table" if "table" in files else "trace"
     mean = _mean_rate(

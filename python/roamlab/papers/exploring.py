@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
@@ -112,10 +113,11 @@ def search(decider: Decider, budget: int) -> tuple[Explored, dict[str, dict[Sett
 def _turns_of_last(space: Space[Any]) -> list[Setting]:
     """The settings with the turns of the record that ships, so that a search does not lose what the last one has found.
 
-    Those with a choice that the space has no more, or that the text rules out, are left out.
+    And those that the paper's page names, in `named.toml`. Those with a choice that the space has no more, or that
+    the text rules out, are left out.
     """
     found: dict[Setting, None] = {}
-    for labels_of in robustness.shipped_turns(space.paper):
+    for labels_of in [*robustness.shipped_turns(space.paper), *_named(space.paper)]:
         try:
             setting = space.setting(labels_of)
         except BadInput:
@@ -123,6 +125,17 @@ def _turns_of_last(space: Space[Any]) -> list[Setting]:
         if permits(space.axes, setting):
             found[setting] = None
     return list(found)
+
+
+def _named(paper: str) -> list[dict[str, str]]:
+    """The settings under which a paper's page names a result, if it names some."""
+    import tomli
+
+    path = files("roamlab.papers") / paper / "named.toml"
+    if not path.is_file():
+        return []
+    settings: list[dict[str, str]] = tomli.loads(path.read_text(encoding="utf-8"))["settings"]
+    return settings
 
 
 def _confirm(

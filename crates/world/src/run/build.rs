@@ -236,8 +236,7 @@ impl<'a> Builder<'a> {
             let shape = (spec.rate.mean(Way::There), spec.delay.mean(Way::There));
             let air = self.link(format!("{name}/air"), ends, shape, &spec.queue, true);
             self.record_of(air, &spec.rate, spec.delay.recorded(), Way::There);
-            let moves = self.moves_at(name, &self.scenario.hosts);
-            self.follow_channel(air, &spec.rate, Way::There, &format!("{name}/air"), &moves);
+            self.follow_channel_of(name, air, Way::There, &self.scenario.hosts);
             self.lose_at_random(air, spec.loss(Way::There));
             self.fail_in_outages(&[air], &format!("{name}/air"), spec.outages.as_deref());
             self.nodes[base_station].serves = Some(cell);
@@ -305,8 +304,7 @@ impl<'a> Builder<'a> {
             let link = self.link(uplink, ends, shape, &self.scenario.network.uplink_queue, false);
             self.links.track_flights(link);
             self.record_of(link, &air.rate, air.delay.recorded(), Way::Back);
-            let moves = self.moves_at(name, std::slice::from_ref(spec));
-            self.follow_channel(link, &air.rate, Way::Back, &format!("{name}/air"), &moves);
+            self.follow_channel_of(name, link, Way::Back, std::slice::from_ref(spec));
             self.lose_at_random(link, air.loss(Way::Back));
             self.fail_in_outages(&[link], &format!("{name}/air"), air.outages.as_deref());
             if let Some(medium) = self.links.medium_of(cells[cell].air) {

@@ -8,6 +8,12 @@ use roamlab_scenario::{HostSpec, LinkRate, Way};
 use std::sync::Arc;
 
 impl Builder<'_> {
+    /// Makes a link of a cell follow the cell's channel, if it has one. The channel depends on the moves of these hosts.
+    pub(super) fn follow_channel_of(&mut self, cell: &str, id: LinkId, way: Way, hosts: &[HostSpec]) {
+        let rate = &self.scenario.cells[cell].rate;
+        self.follow_channel(id, rate, way, &format!("{cell}/air"), &moves_at(cell, hosts));
+    }
+
     /// Makes a link follow its channel, if it has one. `name` is that of the stream.
     pub(super) fn follow_channel(
         &mut self,
@@ -36,14 +42,14 @@ impl Builder<'_> {
             self.links.lose_at_random(id, LossProcess::over_time(losses, rng));
         }
     }
+}
 
-    /// When hosts move to a cell or out of it, as far as that is known before the run.
-    pub(super) fn moves_at(&self, cell: &str, hosts: &[HostSpec]) -> Vec<Duration> {
-        let of_host = |host: &HostSpec| {
-            let pairs = host.stays().windows(2);
-            let here = pairs.filter(|pair| pair.iter().any(|visit| visit.cell == cell));
-            here.map(|pair| pair[1].at).collect::<Vec<_>>()
-        };
-        hosts.iter().flat_map(of_host).collect()
-    }
+/// When hosts move to a cell or out of it, as far as that is known before the run.
+fn moves_at(cell: &str, hosts: &[HostSpec]) -> Vec<Duration> {
+    let of_host = |host: &HostSpec| {
+        let pairs = host.stays().windows(2);
+        let here = pairs.filter(|pair| pair.iter().any(|visit| visit.cell == cell));
+        here.map(|pair| pair[1].at).collect::<Vec<_>>()
+    };
+    hosts.iter().flat_map(of_host).collect()
 }
