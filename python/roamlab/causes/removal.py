@@ -327,7 +327,7 @@ def _other_timer(
 def _without_outage(
     suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    """A constant rate in the place of the recording: the mean of the recording that is met. Of a channel nothing is tried."""
+    """A constant rate in the place of the recording: the mean of the recording that is met. A channel stays."""
     data, place = scenario.to_dict(), suspect.place
     found = fields_of(data, place)
     files = found.table.get("rate") if found else None
