@@ -5,7 +5,7 @@ mod measured;
 pub use measured::MeasuredDurations;
 
 use crate::tagged::{self, Family};
-use crate::{Duration, Rng};
+use crate::{Duration, Rng, weighted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -151,7 +151,7 @@ impl DurationLaw {
     /// Checks that times can be drawn by it.
     ///
     /// # Errors
-    /// The field below the law ("" for the duration itself), and what to write.
+    /// The field below the law, and what to write.
     pub fn check(&self) -> Result<(), (String, String)> {
         let DurationLaw::Drawn(law) = self else { return Ok(()) };
         match law {
@@ -167,18 +167,21 @@ impl DurationLaw {
             _ => Ok(()),
         }
     }
+
+    /// The same of the law in the field `name`.
+    ///
+    /// # Errors
+    /// The field from `name` on, and what to write.
+    pub fn check_in(&self, name: &str) -> Result<(), (String, String)> {
+        self.check().map_err(|(field, message)| (format!("{name}.{field}"), message))
+    }
 }
 
 impl Mixture {
     /// The law of a number in [0, 1), by the weights.
     fn choose(&self, uniform: f64) -> &DurationLaw {
-        let sum: f64 = self.components.iter().map(|each| each.weight).sum();
-        let mut left = uniform * sum;
-        let chosen = self.components.iter().find(|each| {
-            left -= each.weight;
-            left < 0.0
-        });
-        &chosen.unwrap_or(&self.components[self.components.len() - 1]).law
+        let weights = self.components.iter().map(|each| each.weight);
+        &self.components[weighted(weights, uniform)].law
     }
 
     fn check(&self) -> Result<(), (String, String)> {
@@ -198,9 +201,7 @@ impl Mixture {
                 let message = "expected a law that is no mixture; write its laws into this list, with their weights multiplied";
                 return Err((part("law"), message.into()));
             }
-            law.check().map_err(|(field, message)| {
-                (part(&if field.is_empty() { "law".into() } else { format!("law.{field}") }), message)
-            })?;
+            law.check_in(&part("law"))?;
         }
         Ok(())
     }

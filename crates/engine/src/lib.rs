@@ -30,7 +30,7 @@ pub use law::{
 };
 pub use prefetch::{prefetch, prefetch_at};
 pub use ring::Ring;
-pub use rng::{RandomNumbers, Rng, Streams};
+pub use rng::{RandomNumbers, Rng, Streams, weighted};
 pub use scheduler::EventScheduler;
 pub use time::{Duration, Time};
 pub use units::{Bytes, Packets, Rate, UnitError};

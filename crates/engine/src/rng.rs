@@ -156,6 +156,18 @@ impl Rng {
     }
 }
 
+/// The place that a number in [0, 1) chooses among weights of 0 or more, in proportion to them.
+pub fn weighted(weights: impl Iterator<Item = f64> + Clone, uniform: f64) -> usize {
+    let mut left = uniform * weights.clone().sum::<f64>();
+    let chosen = weights.clone().position(|weight| {
+        left -= weight;
+        left < 0.0
+    });
+    // Sums are rounded: nothing may be left for the last one.
+    let last = || weights.enumerate().filter(|(_, weight)| *weight > 0.0).last();
+    chosen.unwrap_or_else(|| last().map_or(0, |(place, _)| place))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -41,9 +41,7 @@ impl OutageSpec {
     /// The field below `outages`, and what to write.
     pub fn check(&self) -> Result<(), (String, String)> {
         for (name, law) in [("between", &self.between), ("length", &self.length)] {
-            law.check().map_err(|(field, message)| {
-                (if field.is_empty() { name.to_owned() } else { format!("{name}.{field}") }, message)
-            })?;
+            law.check_in(name)?;
             if law.mean() == Duration::ZERO {
                 let message =
                     "expected times above 0 s, got 0 s; write for example \"20 s\", or leave `outages` out";

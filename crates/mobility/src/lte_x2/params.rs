@@ -186,7 +186,7 @@ impl Params {
         if let Some((field, _)) = spans.iter().find(|(_, span)| *span == Duration::ZERO) {
             return Err(((*field).into(), "this time cannot be zero: write for example \"200 ms\"".into()));
         }
-        self.detach_time.check().map_err(|(field, message)| (format!("detach_time.{field}"), message))?;
+        self.detach_time.check_in("detach_time")?;
         if random_access < SHORTEST_REPETITION {
             let message = "a preamble takes a subframe of 1 ms: write at least \"1 ms\"";
             return Err(("timers.random_access".into(), message.into()));

@@ -344,10 +344,7 @@ impl Params {
         let laws =
             [("path_switch", Some(&self.path_switch)), ("times.handover", self.times.handover.as_ref())];
         for (name, law) in laws.into_iter().filter_map(|(name, law)| Some((name, law?))) {
-            law.check().map_err(|(field, message)| {
-                let field = if field.is_empty() { name.into() } else { format!("{name}.{field}") };
-                (field, message)
-            })?;
+            law.check_in(name)?;
         }
         if self.candidate_forwarding == CandidateForwarding::Early && !self.continues() {
             let message = "in unacknowledged mode a target cannot tell which copies the host has: write \"late\", or \

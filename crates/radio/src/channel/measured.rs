@@ -23,6 +23,9 @@ named! {
     }
 }
 
+/// The time between two throughputs of the record.
+const STEP: Duration = Duration::from_millis(500);
+
 /// A channel by name.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -45,7 +48,7 @@ impl Params {
         let state =
             |rates: &[f64; 9]| State { rate_mbit_s: rates.to_vec(), loss: 0.0, extra_delay: Duration::ZERO };
         States {
-            step: Duration::from_millis(500),
+            step: STEP,
             states: table.rate_mbit_s.iter().map(state).collect(),
             next: table.next.iter().map(|row| row.to_vec()).collect(),
             moves: self.moves.clone(),
@@ -71,7 +74,7 @@ impl Process for Params {
     }
 
     fn between(&self) -> (Duration, &'static str) {
-        (Duration::from_millis(500), "table")
+        (STEP, "table")
     }
 
     fn moves(&self) -> Option<&Moves> {

@@ -53,9 +53,7 @@ impl Moves {
     /// The field, and what to write.
     pub fn check(&self) -> Result<(), Fault> {
         if let Some(law) = &self.between {
-            law.check().map_err(|(field, message)| {
-                (if field.is_empty() { "between".into() } else { format!("between.{field}") }, message)
-            })?;
+            law.check_in("between")?;
             if law.mean() < Duration::from_millis(10) {
                 let message = format!(
                     "expected 10 ms or more from a move to the next, got {} on average; write for example \"20 s\"",
@@ -101,14 +99,7 @@ impl Moves {
     /// When moves are, in ns: those given, or drawn ones until the end of the run.
     pub(super) fn times(&self, given: &[Duration], duration: Duration, rng: &mut Rng) -> Vec<u64> {
         let Some(law) = &self.between else { return given.iter().map(|time| time.as_nanos()).collect() };
-        let (mut at, mut times) = (Duration::ZERO, Vec::new());
-        loop {
-            at += law.draw(rng).max(Duration::from_nanos(1_000_000));
-            times.push(at.as_nanos());
-            if at > duration {
-                return times;
-            }
-        }
+        drawn_times(law, duration, rng)
     }
 
     /// The factor over time: pieces with a constant factor, in order; before the first it is 1.
@@ -167,6 +158,16 @@ impl Moves {
         }
         on_line(&self.after.iter().map(away).collect::<Vec<_>>(), (time - at) as f64)
     }
+}
+
+/// Times by a law, in ns, the last one behind the end of the run.
+pub(super) fn drawn_times(law: &DurationLaw, duration: Duration, rng: &mut Rng) -> Vec<u64> {
+    let (mut at, mut times) = (Duration::ZERO, Vec::new());
+    while at <= duration {
+        at += law.draw(rng).max(Duration::from_millis(1));
+        times.push(at.as_nanos());
+    }
+    times
 }
 
 /// The height of a curve at a place: 1 behind its last point, and that of the first point before it.

@@ -6,6 +6,7 @@
 //! grid by terminals in motion: arXiv 2601.13790.
 
 use crate::channel::growth::Growth;
+use crate::channel::moves::drawn_times;
 use crate::channel::{Drawn, Fault, Process, Setting};
 use crate::series::{CERTAIN, Series};
 use roamlab_engine::{DrawnDuration, Duration, DurationLaw, Quantiles, Rate, Rng};
@@ -99,11 +100,7 @@ impl Params {
         }
         edges.push(at);
         if let Some(law) = &self.switches {
-            let mut at = Duration::ZERO;
-            while at <= duration {
-                at += law.draw(rng).max(Duration::from_nanos(1_000_000));
-                edges.push(at.as_nanos());
-            }
+            edges.extend(drawn_times(law, duration, rng));
         }
         edges.retain(|edge| *edge > 0);
         edges.sort_unstable();
@@ -173,9 +170,7 @@ impl Process for Params {
             ("switches", self.switches.as_ref()),
         ] {
             let Some(law) = law else { continue };
-            law.check().map_err(|(field, message)| {
-                (if field.is_empty() { name.to_owned() } else { format!("{name}.{field}") }, message)
-            })?;
+            law.check_in(name)?;
             let most = Duration::from_secs(600);
             if name != "switches" && law.mean() > most {
                 return Err((

@@ -6,7 +6,7 @@
 use crate::channel::moves::{Moves, MovesAt};
 use crate::channel::{Drawn, Fault, Process, Setting, rate_of};
 use crate::series::{CERTAIN, Quantity, Rates, Series};
-use roamlab_engine::{Duration, Rate, Rng};
+use roamlab_engine::{Duration, Rate, Rng, weighted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -103,7 +103,7 @@ impl Process for Params {
             let times = moves.times(setting.moves, setting.duration, &mut rng);
             moves.factors(&times)
         });
-        let mut state = chosen(&self.shares(), rng.uniform());
+        let mut state = weighted(self.shares().into_iter(), rng.uniform());
         let (mut times, mut rates) = (Vec::new(), Vec::new());
         let (mut delays, mut losses) = (Vec::new(), Vec::new());
         let mut at = 0;
@@ -113,7 +113,7 @@ impl Process for Params {
             rates.push(now.draw(rng.uniform()));
             delays.push(now.extra_delay.as_nanos());
             losses.push((now.loss * CERTAIN as f64) as u64);
-            state = chosen(&self.next[state], rng.uniform());
+            state = weighted(self.next[state].iter().copied(), rng.uniform());
             at = at.saturating_add(step);
         }
         let rates = with_factors(&times, &rates, factors.unwrap_or_default());
@@ -227,16 +227,6 @@ impl Params {
         }
         share
     }
-}
-
-/// The place that a number in [0, 1) chooses among shares.
-fn chosen(shares: &[f64], uniform: f64) -> usize {
-    let mut left = uniform * shares.iter().sum::<f64>();
-    let place = shares.iter().position(|share| {
-        left -= share;
-        left < 0.0
-    });
-    place.unwrap_or_else(|| shares.iter().rposition(|share| *share > 0.0).unwrap_or_default())
 }
 
 /// Rates in bit/s times factors, as a series.

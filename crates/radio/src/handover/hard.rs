@@ -1,9 +1,9 @@
 //! Hard handover: a break, a gap and an attach.
 
-use super::motion::{BadVisit, InFlightAtBreak, Motion, Radio};
+use super::motion::{BadVisit, InFlightAtBreak, Motion, Radio, Stream};
 use crate::MeasurementSpec;
 use crate::visit::Visit;
-use roamlab_engine::{Duration, DurationLaw, Rng, Time};
+use roamlab_engine::{Duration, DurationLaw, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,11 +35,11 @@ impl Radio for HardHandover {
         self.measurement.as_ref()
     }
 
-    fn plan(&self, visits: &[Visit], mut rng: Option<&mut Rng>) -> Result<Vec<(Time, Motion)>, BadVisit> {
+    fn plan(&self, visits: &[Visit], stream: Option<Stream<'_>>) -> Result<Vec<(Time, Motion)>, BadVisit> {
         let mut motions = Vec::new();
         let mut free_from = Time::ZERO;
-        let mut is_inside = false;
         let is_drawn = matches!(self.gap, DurationLaw::Drawn(_));
+        let mut rng = stream.filter(|_| is_drawn).map(|stream| stream());
         for (number, visit) in visits.iter().enumerate() {
             let at = Time::ZERO + visit.at;
             if at < free_from || (number > 0 && visits[number - 1].at == visit.at) {
@@ -51,26 +51,25 @@ impl Radio for HardHandover {
                 return Err((number, "at", message));
             }
             let previous_ended = number == 0 || visits[number - 1].until.is_some();
-            let gap = match (&self.gap, rng.as_deref_mut()) {
+            let gap = match (&self.gap, &mut rng) {
                 _ if previous_ended => Duration::ZERO,
                 (DurationLaw::Constant(gap), _) => *gap,
                 (law, Some(rng)) => law.draw(rng),
                 (_, None) => Duration::ZERO,
             };
-            if std::mem::take(&mut is_inside) {
+            if let Some((_, Motion::Enter { .. })) = motions.last() {
                 motions.push((at, Motion::Leave { visit: number - 1 }));
             }
             let entry = at + gap;
             let ends = [visit.until, visits.get(number + 1).map(|next| next.at)];
             let is_missed = ends.into_iter().flatten().any(|end| Time::ZERO + end <= entry);
-            free_from = visit.until.map_or(entry, |until| Time::ZERO + until);
             if is_drawn && gap > Duration::ZERO && is_missed {
-                free_from = free_from.min(at);
                 continue;
             }
             motions.push((entry, Motion::Enter { visit: number }));
-            is_inside = visit.until.is_none();
-            if visit.until.is_some() {
+            free_from = entry;
+            if let Some(until) = visit.until {
+                free_from = Time::ZERO + until;
                 if free_from <= entry {
                     let message = format!("the visit begins at {}: write a later time", visit.at + gap);
                     return Err((number, "until", message));
@@ -85,6 +84,7 @@ impl Radio for HardHandover {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use roamlab_engine::Rng;
 
     fn visit(cell: &str, at: u64, until: Option<u64>) -> Visit {
         Visit { cell: cell.into(), at: Duration::from_millis(at), until: until.map(Duration::from_millis) }
@@ -133,11 +133,11 @@ mod tests {
             visit("a", 3_000, None),
         ];
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
-        let plan = radio.plan(&visits, Some(&mut Rng::named(1, 0, "host/gap"))).unwrap();
+        let plan = radio.plan(&visits, Some(&|| Rng::named(1, 0, "host/gap"))).unwrap();
         let kinds: Vec<Motion> = plan.iter().map(|(_, motion)| *motion).collect();
         let (enter, leave) = (|visit| Motion::Enter { visit }, |visit| Motion::Leave { visit });
         assert_eq!(kinds, [enter(0), leave(0), enter(2), leave(2), enter(4)], "not in visits 1 and 3");
-        assert!((at(1_060)..at(1_080)).contains(&plan[2].0), "the gap of its own visit: {}", plan[2].0);
+        assert!((at(1_060)..at(1_080)).contains(&plan[2].0), "a gap after its visit begins: {}", plan[2].0);
         assert_eq!((plan[3].0, plan[4].0), (at(2_000), at(3_000)), "behind an end there is no gap");
         assert!(radio.plan(&visits, None).is_ok(), "a check draws nothing");
     }

@@ -5,7 +5,7 @@ mod motion;
 mod soft;
 
 pub use hard::HardHandover;
-pub use motion::{BadVisit, Duplicates, InFlightAtBreak, Motion, UplinkChoice};
+pub use motion::{BadVisit, Duplicates, InFlightAtBreak, Motion, Stream, UplinkChoice};
 pub use soft::SoftHandover;
 
 pub(crate) use motion::Radio;
@@ -15,7 +15,7 @@ use crate::MeasurementSpec;
 use crate::visit::Visit;
 use crate::wifi::Wifi;
 use roamlab_engine::tagged::{self, Family};
-use roamlab_engine::{Duration, DurationLaw, Rng, Time};
+use roamlab_engine::{Duration, DurationLaw, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -78,13 +78,17 @@ impl<'de> Deserialize<'de> for RadioSpec {
 }
 
 impl RadioSpec {
-    /// The motions of a host with these visits, in order; of a host that measures, only the first. Without random numbers a
-    /// drawn gap takes no time.
+    /// The motions of a host with these visits, in order; of a host that measures, only the first. Without a stream of random
+    /// numbers a drawn gap takes no time.
     ///
     /// # Errors
     /// The number and the field of the first visit that does not go with the one before it, and what to write.
-    pub fn plan(&self, visits: &[Visit], rng: Option<&mut Rng>) -> Result<Vec<(Time, Motion)>, BadVisit> {
-        let mut motions = self.kind().plan(visits, rng)?;
+    pub fn plan(
+        &self,
+        visits: &[Visit],
+        stream: Option<Stream<'_>>,
+    ) -> Result<Vec<(Time, Motion)>, BadVisit> {
+        let mut motions = self.kind().plan(visits, stream)?;
         if self.measurement().is_some() {
             motions.truncate(1);
         }
@@ -108,9 +112,9 @@ impl RadioSpec {
     /// Checks that gaps can be drawn.
     ///
     /// # Errors
-    /// The field below the gap, and what to write.
+    /// The field below the radio, and what to write.
     pub fn check_gap(&self) -> Result<(), (String, String)> {
-        self.kind().gap().map_or(Ok(()), DurationLaw::check)
+        self.kind().gap().map_or(Ok(()), |gap| gap.check_in("gap"))
     }
 
     /// How long a host stays in the cell that it comes from after it has entered the next.

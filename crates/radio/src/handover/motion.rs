@@ -59,10 +59,13 @@ pub enum Duplicates {
     Drop,
 }
 
+/// Gives a stream of random numbers, if one is needed.
+pub type Stream<'a> = &'a dyn Fn() -> Rng;
+
 /// A way to change cells; its parameters represent it.
 pub(crate) trait Radio {
-    /// The motions of a host with these visits, in order of time. Without random numbers a drawn gap takes no time.
-    fn plan(&self, visits: &[Visit], rng: Option<&mut Rng>) -> Result<Vec<(Time, Motion)>, BadVisit>;
+    /// The motions of a host with these visits, in order of time. Without a stream of random numbers a drawn gap takes no time.
+    fn plan(&self, visits: &[Visit], stream: Option<Stream<'_>>) -> Result<Vec<(Time, Motion)>, BadVisit>;
 
     /// See [`RadioSpec::gap`](crate::RadioSpec::gap); `None`: it has none.
     fn gap(&self) -> Option<&DurationLaw> {

@@ -1,8 +1,8 @@
 //! Soft handover: the host is in both cells for a while.
 
-use super::motion::{BadVisit, Duplicates, InFlightAtBreak, Motion, Radio, UplinkChoice};
+use super::motion::{BadVisit, Duplicates, InFlightAtBreak, Motion, Radio, Stream, UplinkChoice};
 use crate::visit::Visit;
-use roamlab_engine::{Duration, Rng, Time};
+use roamlab_engine::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ impl Radio for SoftHandover {
         self.duplicates
     }
 
-    fn plan(&self, visits: &[Visit], _: Option<&mut Rng>) -> Result<Vec<(Time, Motion)>, BadVisit> {
+    fn plan(&self, visits: &[Visit], _: Option<Stream<'_>>) -> Result<Vec<(Time, Motion)>, BadVisit> {
         overlapping(visits, self.overlap)
     }
 }

@@ -1,9 +1,9 @@
 //! The parameters of roaming with 802.11. The plan gives the coverage of a host; the host detects changes and roams.
 
 use super::security::Security;
-use crate::handover::{BadVisit, InFlightAtBreak, Motion, Radio, overlapping};
+use crate::handover::{BadVisit, InFlightAtBreak, Motion, Radio, Stream, overlapping};
 use crate::visit::Visit;
-use roamlab_engine::{Bytes, Duration, Rng, Time};
+use roamlab_engine::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -300,7 +300,7 @@ impl Radio for Wifi {
         InFlightAtBreak::Lost
     }
 
-    fn plan(&self, visits: &[Visit], _: Option<&mut Rng>) -> Result<Vec<(Time, Motion)>, BadVisit> {
+    fn plan(&self, visits: &[Visit], _: Option<Stream<'_>>) -> Result<Vec<(Time, Motion)>, BadVisit> {
         overlapping(visits, self.overlap)
     }
 }

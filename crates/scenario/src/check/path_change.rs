@@ -27,9 +27,8 @@ pub fn check(scenario: &Scenario, flow: &FlowSpec, field: &impl Fn(&str) -> Stri
         let message = format!("no handover of this scenario has a phase \"{}\"", spec.phase);
         return Err(Problem::at(part("phase"), message).help(known_value(&spec.phase, phases())));
     }
-    if let Err((name, message)) = spec.delay.check() {
-        let dot = if name.is_empty() { "" } else { "." };
-        return Err(Problem::from_text(part(&format!("delay{dot}{name}")), &message));
+    if let Err((name, message)) = spec.delay.check_in("delay") {
+        return Err(Problem::from_text(part(&name), &message));
     }
     if !(0.0..1.0).contains(&spec.missed) {
         let problem = Problem::at(

@@ -13,7 +13,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
         return Err(Problem::from_text(format!("radio.measurement.{field}"), &message));
     }
     if let Err((field, message)) = scenario.radio.check_gap() {
-        return Err(Problem::from_text(format!("radio.gap.{field}"), &message));
+        return Err(Problem::from_text(format!("radio.{field}"), &message));
     }
     if let Some(Err((field, message))) = scenario.radio.roaming().map(Wifi::check) {
         return Err(Problem::from_text(format!("radio.{field}"), &message));

@@ -225,8 +225,8 @@ impl<'a> Planned<'a> {
 
 /// Checks that stays of this law can be drawn, and are longer than the gap of the radio on average.
 fn check_dwell(dwell: &DurationLaw, gap: Duration, field: &impl Fn(&str) -> String) -> Result<(), Problem> {
-    if let Err((part, message)) = dwell.check() {
-        return Err(Problem::from_text(field(&format!("plan.dwell.{part}")), &message));
+    if let Err((part, message)) = dwell.check_in("plan.dwell") {
+        return Err(Problem::from_text(field(&part), &message));
     }
     if dwell.mean() <= gap {
         let mean = dwell.mean();

@@ -5,6 +5,7 @@ use roamlab_radio::{AtEnd, ChannelSpec, Delays, LossSpec, Opportunities, Order, 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 /// The rate of a link: a constant one, one from a file, or that of a channel.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -28,6 +29,18 @@ pub struct ChannelRate {
     /// That of the other direction, if it is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverse_channel: Option<ChannelSpec>,
+    #[serde(skip)]
+    means: Means,
+}
+
+/// The mean rates of both directions, once they are known. They follow from the channels, so they are no difference.
+#[derive(Clone, Debug, Default)]
+struct Means([OnceLock<Rate>; 2]);
+
+impl PartialEq for Means {
+    fn eq(&self, _: &Means) -> bool {
+        true
+    }
 }
 
 /// The delivery opportunities of a recorded link, in Mahimahi's format.
@@ -109,7 +122,11 @@ impl TryFrom<WrittenRate> for FileRate {
             if trace.is_some() || table.is_some() || reverse.is_some() || at_end.is_some() {
                 return Err("a channel draws its rates; leave the files out, or remove `channel`");
             }
-            return Ok(FileRate(LinkRate::Channel(Box::new(ChannelRate { channel, reverse_channel }))));
+            return Ok(FileRate(LinkRate::Channel(Box::new(ChannelRate {
+                channel,
+                reverse_channel,
+                means: Means::default(),
+            }))));
         }
         if reverse_channel.is_some() {
             return Err("`reverse_channel` is the other direction of a `channel`; write both");
@@ -204,7 +221,7 @@ impl LinkRate {
             LinkRate::Table(rate) => {
                 rate.file(way).content().map_or(Rate::from_bps(1), |series| series.mean_rate())
             }
-            LinkRate::Channel(rate) => rate.of(way).mean_rate(way == Way::Back),
+            LinkRate::Channel(rate) => rate.mean(way),
         }
     }
 
@@ -268,6 +285,12 @@ impl ChannelRate {
     /// The channel of a direction.
     pub fn of(&self, way: Way) -> &ChannelSpec {
         self.reverse_channel.as_ref().filter(|_| way == Way::Back).unwrap_or(&self.channel)
+    }
+
+    /// The mean rate of a direction.
+    fn mean(&self, way: Way) -> Rate {
+        let back = way == Way::Back;
+        *self.means.0[usize::from(back)].get_or_init(|| self.of(way).mean_rate(back))
     }
 
     /// True if the two directions draw the same states.

@@ -73,8 +73,9 @@ pub fn build_shared(
     let links = Links::new(scenario.network.signalling_priority);
     let (nodes, ids, routes) = (Nodes::default(), BTreeMap::new(), StaticRoutes::default());
     let wanted = wanted(scenario, options);
+    let (mobiles, channels) = (Vec::new(), BTreeMap::new());
     let mut builder =
-        Builder { scenario, draw, wanted, streams, nodes, mobiles: Vec::new(), links, ids, routes };
+        Builder { scenario, draw, wanted, streams, nodes, mobiles, links, ids, routes, channels };
     builder.wired();
     let cells = builder.cells();
     builder.routes();
@@ -109,6 +110,7 @@ struct Builder<'a> {
     links: Links,
     ids: BTreeMap<&'a str, NodeId>,
     routes: StaticRoutes,
+    channels: channels::OfCells<'a>,
 }
 
 impl<'a> Builder<'a> {
@@ -212,8 +214,7 @@ impl<'a> Builder<'a> {
             let built = self.duplex(names, ways.map(|way| (link.rate(way), link.delay(way))), queues);
             for ((id, way), drops) in built.into_iter().zip(ways).zip([&link.drops, &link.reverse_drops]) {
                 self.record_of(id, &link.rate, link.recorded_delay(way), way);
-                let first = self.links[built[0]].name.clone();
-                self.follow_channel(id, &link.rate, way, &first, &[]);
+                self.follow_channel_of_link(link, id, way);
                 let forced = drops.iter().map(|drops| forced(drops, self.scenario)).collect();
                 self.links.set_impairments(id, forced, changes(link, way));
                 self.lose_at_random(id, link.loss(way));
@@ -236,7 +237,7 @@ impl<'a> Builder<'a> {
             let shape = (spec.rate.mean(Way::There), spec.delay.mean(Way::There));
             let air = self.link(format!("{name}/air"), ends, shape, &spec.queue, true);
             self.record_of(air, &spec.rate, spec.delay.recorded(), Way::There);
-            self.follow_channel_of(name, air, Way::There, &self.scenario.hosts);
+            self.follow_channel_of_cell(name, air, Way::There);
             self.lose_at_random(air, spec.loss(Way::There));
             self.fail_in_outages(&[air], &format!("{name}/air"), spec.outages.as_deref());
             self.nodes[base_station].serves = Some(cell);
@@ -290,7 +291,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn mobile(&mut self, id: NodeId, spec: &HostSpec, cells: &[Cell]) -> Mobile {
+    fn mobile(&mut self, id: NodeId, spec: &'a HostSpec, cells: &[Cell]) -> Mobile {
         let mut uplinks = BTreeMap::new();
         let visit = |visit: &Visit| CellId(number_of(&visit.cell, cells) as u32);
         let visits = spec.stays().iter().map(visit).collect();
@@ -304,7 +305,7 @@ impl<'a> Builder<'a> {
             let link = self.link(uplink, ends, shape, &self.scenario.network.uplink_queue, false);
             self.links.track_flights(link);
             self.record_of(link, &air.rate, air.delay.recorded(), Way::Back);
-            self.follow_channel_of(name, link, Way::Back, std::slice::from_ref(spec));
+            self.follow_channel_of_cell(name, link, Way::Back);
             self.lose_at_random(link, air.loss(Way::Back));
             self.fail_in_outages(&[link], &format!("{name}/air"), air.outages.as_deref());
             if let Some(medium) = self.links.medium_of(cells[cell].air) {
@@ -313,8 +314,8 @@ impl<'a> Builder<'a> {
             }
             uplinks.insert(CellId(cell as u32), link);
         }
-        let mut gaps = self.streams.named(&format!("{}/gap", spec.name));
-        let plan = self.scenario.radio.plan(spec.stays(), Some(&mut gaps)).unwrap_or_default();
+        let gaps = || self.streams.named(&format!("{}/gap", spec.name));
+        let plan = self.scenario.radio.plan(spec.stays(), Some(&gaps)).unwrap_or_default();
         let (uplinks, measuring) = ((uplinks, self.scenario.radio.uplink()), self.measuring(spec, cells));
         let drops_duplicates = self.scenario.radio.duplicates() == Duplicates::Drop;
         let reception = self.scenario.radio.roaming().map(|_| Box::default());

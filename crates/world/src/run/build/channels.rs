@@ -2,33 +2,46 @@
 
 use super::Builder;
 use roamlab_engine::Duration;
-use roamlab_radio::{AtEnd, FileTransmitter, LossProcess, Order, Player, SteppedTransmitter, channel};
+use roamlab_radio::channel::{Drawn, Setting};
+use roamlab_radio::{AtEnd, FileTransmitter, LossProcess, Order, Player, SteppedTransmitter};
 use roamlab_record::ids::LinkId;
-use roamlab_scenario::{HostSpec, LinkRate, Way};
+use roamlab_scenario::{ChannelRate, HostSpec, LinkSpec, Way};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-impl Builder<'_> {
-    /// Makes a link of a cell follow the cell's channel, if it has one. The channel depends on the moves of these hosts.
-    pub(super) fn follow_channel_of(&mut self, cell: &str, id: LinkId, way: Way, hosts: &[HostSpec]) {
-        let rate = &self.scenario.cells[cell].rate;
-        self.follow_channel(id, rate, way, &format!("{cell}/air"), &moves_at(cell, hosts));
+/// The channels of cells as they are drawn, by cell and direction: all hosts of a cell have the same.
+pub(super) type OfCells<'a> = BTreeMap<(&'a str, bool), Drawn>;
+
+impl<'a> Builder<'a> {
+    /// Makes a wired link follow its channel, if it has one.
+    pub(super) fn follow_channel_of_link(&mut self, spec: &LinkSpec, id: LinkId, way: Way) {
+        let Some(rate) = spec.rate.channel() else { return };
+        let drawn = self.draw_channel((rate, way), &spec.between.join("->"), &[]);
+        self.follow_channel(id, drawn);
     }
 
-    /// Makes a link follow its channel, if it has one. `name` is that of the stream.
-    pub(super) fn follow_channel(
-        &mut self,
-        id: LinkId,
-        rate: &LinkRate,
-        way: Way,
-        name: &str,
-        moves: &[Duration],
-    ) {
-        let Some(rate) = rate.channel() else { return };
+    /// Makes a link of a cell follow the cell's channel, if it has one.
+    pub(super) fn follow_channel_of_cell(&mut self, cell: &'a str, id: LinkId, way: Way) {
+        let Some(rate) = self.scenario.cells[cell].rate.channel() else { return };
+        let key = (cell, way == Way::Back);
+        if !self.channels.contains_key(&key) {
+            // Only one host visits a cell whose channel depends on the moves of hosts.
+            let moves = moves_at(cell, &self.scenario.hosts);
+            let drawn = self.draw_channel((rate, way), &format!("{cell}/air"), &moves);
+            self.channels.insert(key, drawn);
+        }
+        self.follow_channel(id, self.channels[&key].clone());
+    }
+
+    /// A channel of this run. `name` is that of the stream.
+    fn draw_channel(&self, (rate, way): (&ChannelRate, Way), name: &str, moves: &[Duration]) -> Drawn {
         let back = way == Way::Back;
         let part = if back && !rate.is_shared() { "/back" } else { "" };
         let rng = self.streams.named(&format!("{name}/channel{part}"));
-        let setting = channel::Setting { back, duration: self.scenario.run.duration, moves };
-        let drawn = rate.of(way).draw(&setting, rng);
+        rate.of(way).draw(&Setting { back, duration: self.scenario.run.duration, moves }, rng)
+    }
+
+    fn follow_channel(&mut self, id: LinkId, drawn: Drawn) {
         let transmitter =
             SteppedTransmitter::new(Arc::clone(&drawn.rates), AtEnd::Hold).growing(drawn.growth);
         self.links.record_of(id, FileTransmitter::Table(transmitter));
