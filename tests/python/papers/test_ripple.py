@@ -421,5 +421,6 @@ def test_reproduction_end_to_end(tmp_path: Path, papers_store: Path) -> None:
         "one-changed.csv",
         "named.csv",
         "explained.csv",
+        "fit.csv",
         "causes.csv",
     }

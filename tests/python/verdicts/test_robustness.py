@@ -289,7 +289,7 @@ NOT_SEARCHED: dict[str, set[str]] = {
     "mblue": set(),
     "ipf": set(),
     "lte": set(),
-    "ripple": {"ripple.low.same", "ripple.dip.buffer", "ripple.tahoe.window"},
+    "ripple": set(),
     "bcmp": {"bcmp.nomove", "bcmp.delay", "bcmp.fig7", "bcmp.links", "bcmp.mesh"},
 }
 """Claims whose measures are newer than their paper's record: reports have "not searched under other settings" for

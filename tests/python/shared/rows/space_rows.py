@@ -109,12 +109,20 @@ def section(paper: str, record: dict[str, Any]) -> str:
         + _row(("result", "default", "this setting", "decided by", "holds under no setting tried"))
         + _row(["---"] * 5)
         + "".join(claims)
-        + f"\nEach of two holds in some setting, and no setting has both: {_apart(record['apart'])}.\n"
+        + _apart(record["apart"])
     )
 
 
 def _apart(pairs: list[list[str]]) -> str:
-    return "; ".join(" and ".join(name.partition(".")[2] for name in pair) for pair in pairs) or "none"
+    """Pairs of results that hold, and never both."""
+    if not pairs:
+        return ""
+    others: dict[str, list[str]] = {}
+    for first, second in pairs:
+        others.setdefault(first.partition(".")[2], []).append(second.partition(".")[2])
+    rows = [_row((first, ", ".join(second))) for first, second in others.items()]
+    head = _row(("a result that holds in some setting", "results that hold in another, and in none with it"))
+    return "\n" + head + _row(["---"] * 2) + "".join(rows)
 
 
 def fit_of_page(page: Path) -> tuple[str, str]:
