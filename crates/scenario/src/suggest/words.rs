@@ -149,8 +149,8 @@ const SIGNAL: Answer = Text(
      and `radio.measurement` with `signal = \"positions\"`",
 );
 const CHANGES: Answer = Text(
-    "a cell does not change: `changes` is a field of `[[links]]`; for an outage of the air end a host's visit with `until`, \
-     and begin the next one later",
+    "a cell does not change: `changes` is a field of `[[links]]`; for outages of the air write `outages`, or end a host's \
+     visit with `until`, and begin the next one later",
 );
 const ADDRESS: Answer =
     Text("Roamlab gives addresses itself: leave this out, and use the name where you would use an address");

@@ -1,6 +1,7 @@
 //! Builds a world from a checked scenario.
 
 mod channels;
+mod impairments;
 
 use crate::context::Context;
 use crate::control::fault::Fault;
@@ -28,22 +29,18 @@ use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
-    BearerShare, CellScheduler, Duplicates, FileTransmitter, LossProcess, LossSpec, Meter, OutagePackets,
-    OutageSpec, Outages, Player, Positions, RecordedTransmitter, Role, Schedule, Signal, SignalSpec,
-    SteppedTransmitter, Visit, Wifi,
+    BearerShare, CellScheduler, Duplicates, Meter, Positions, Role, Schedule, Signal, SignalSpec, Visit, Wifi,
 };
 use roamlab_record::Names;
 use roamlab_record::capture::Capture;
 use roamlab_record::ids::{LinkId, NodeId};
 use roamlab_record::probe::{Wanted, tables};
 use roamlab_scenario::{
-    ChangeSpec, DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, NetworkSize, RecordedDelay,
-    SIGNALLING, Scenario, Way,
+    ChangeSpec, DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkSpec, NetworkSize, SIGNALLING, Scenario, Way,
 };
 use roamlab_traffic::{App, AppSpec};
 use roamlab_transport::Setting;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Builds the world of a scenario that has been checked.
 pub fn build(scenario: &Scenario, draw: Replication, options: &RunOptions<'_>) -> World {
@@ -162,50 +159,6 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Makes a link follow the files of its rate and delay, if it has any.
-    fn record_of(&mut self, id: LinkId, rate: &LinkRate, delay: Option<&RecordedDelay>, way: Way) {
-        match rate {
-            LinkRate::Constant(_) | LinkRate::Channel(_) => {}
-            LinkRate::Recorded(rate) => {
-                let trace = rate.file(way).content().map(Arc::clone);
-                let transmitter = trace.map(RecordedTransmitter::new).map(FileTransmitter::Opportunities);
-                transmitter.into_iter().for_each(|it| self.links.record_of(id, it));
-            }
-            LinkRate::Table(rate) => {
-                let Some(series) = rate.file(way).content() else { return };
-                let transmitter = SteppedTransmitter::new(Arc::clone(series), rate.at_end);
-                self.links.record_of(id, FileTransmitter::Table(transmitter));
-                let rates = Player::new(Arc::clone(series), Duration::ZERO, rate.at_end);
-                self.links.follow_rates(id, rates);
-            }
-        }
-        if let Some((delay, series)) = delay.and_then(|delay| Some((delay, delay.file(way).content()?))) {
-            let step = delay.step.unwrap_or_default();
-            let delays = Player::new(Arc::clone(series), step, delay.at_end);
-            self.links.follow_delays(id, delays, delay.order);
-        }
-    }
-
-    /// Gives a link its random loss, with a stream of its name.
-    fn lose_at_random(&mut self, id: LinkId, loss: Option<&LossSpec>) {
-        if let Some(spec) = loss {
-            let rng = self.streams.named(&format!("{}/loss", self.links[id].name));
-            self.links.lose_at_random(id, LossProcess::new(spec, rng));
-        }
-    }
-
-    /// Gives links outages at the same times, from the stream of this name.
-    fn fail_in_outages(&mut self, ids: &[LinkId], name: &str, spec: Option<&OutageSpec>) {
-        let Some(spec) = spec else { return };
-        let outages = Outages::new(spec.clone(), self.streams.named(&format!("{name}/outages")));
-        for &id in ids {
-            match spec.packets {
-                OutagePackets::Held => self.links.hold_in(id, outages.clone()),
-                OutagePackets::Lost => self.links.lose_in(id, outages.clone()),
-            }
-        }
-    }
-
     fn wired(&mut self) {
         for link in &self.scenario.links {
             let names = link.between.each_ref().map(String::as_str);
@@ -219,7 +172,8 @@ impl<'a> Builder<'a> {
                 self.links.set_impairments(id, forced, changes(link, way));
                 self.lose_at_random(id, link.loss(way));
             }
-            self.fail_in_outages(&built, &self.links[built[0]].name.clone(), link.outages.as_deref());
+            let failing = self.links[built[0]].name.clone();
+            self.fail_in_outages(&built, &failing, link.outages.as_deref());
         }
     }
 
@@ -232,6 +186,8 @@ impl<'a> Builder<'a> {
             for (id, way) in built.into_iter().zip([Way::There, Way::Back]) {
                 self.lose_at_random(id, spec.backhaul.loss(way));
             }
+            let failing = self.links[built[0]].name.clone();
+            self.fail_in_outages(&built, &failing, spec.backhaul.outages.as_deref());
             let (cell, base_station) = (CellId(cells.len() as u32), self.node(name));
             let ends = (base_station, End::Cell(cell));
             let shape = (spec.rate.mean(Way::There), spec.delay.mean(Way::There));
