@@ -23,13 +23,14 @@ use crate::run::install;
 use crate::run::ns2;
 use crate::run::options::{Replication, RunOptions, network_part};
 use crate::run::world::{Planes, World};
-use crate::wifi::Stations;
 use crate::wifi::association::Associations;
+use crate::wifi::{Request, Stations};
 use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
-    BearerShare, CellScheduler, Duplicates, Meter, Positions, Role, Schedule, Signal, SignalSpec, Visit, Wifi,
+    BearerShare, CellScheduler, Duplicates, Meter, Positions, Role, Schedule, Signal, SignalSpec, Transition,
+    Visit, Wifi,
 };
 use roamlab_record::Names;
 use roamlab_record::capture::Capture;
@@ -53,7 +54,7 @@ pub struct Shared {
     pub world: World,
     /// The places of the alternatives that ask the world for the same things.
     pub alternatives: Vec<usize>,
-    /// When the first host makes its second visit, if one does.
+    /// When the first host makes its second visit, or is asked to, if one is.
     pub second_visit: Option<Time>,
 }
 
@@ -352,6 +353,24 @@ impl<'a> Builder<'a> {
         Some(Measuring { signal, meter, period: spec.period })
     }
 
+    /// The requests of base stations to their hosts.
+    fn requests(&self, wifi: &Wifi, cells: &[Cell]) -> Vec<Request> {
+        let number = |name: &String| CellId(number_of(name, cells) as u32);
+        let candidates = |spec: &Transition| match spec.candidates.as_slice() {
+            [] => (0..cells.len() as u32).map(CellId).filter(|&cell| cell != number(&spec.cell)).collect(),
+            named => named.iter().map(number).collect(),
+        };
+        let request = |spec: &Transition| Request {
+            cell: number(&spec.cell),
+            asks_at: Some(Time::ZERO + spec.at),
+            ends_at: spec.disassociates_after.map(|after| Time::ZERO + spec.at + after),
+            hosts: spec.hosts.iter().map(|host| self.ids[host.as_str()]).collect(),
+            candidates: candidates(spec),
+            asked: Vec::new(),
+        };
+        wifi.transitions.iter().map(request).collect()
+    }
+
     fn flows(&self) -> Vec<Flow> {
         let specs = &self.scenario.flows;
         let app =
@@ -436,7 +455,11 @@ impl<'a> Builder<'a> {
         let is_host = self.mobiles.iter().map(Option::is_some);
         let server_of = |wifi: &Wifi| wifi.security.server.as_deref().map(|server| self.ids[server]);
         let server = scenario.radio.roaming().and_then(server_of);
-        let stations = Stations::new(scenario.radio.roaming(), server, is_host);
+        let requests = scenario.radio.roaming().map(|wifi| self.requests(wifi, &cells)).unwrap_or_default();
+        let second = scenario.hosts.iter().filter_map(|host| host.stays().get(1));
+        let second = second.map(|stay| Time::ZERO + stay.at.saturating_sub(scenario.radio.overlap()));
+        let second_visit = second.chain(requests.iter().filter_map(|request| request.asks_at)).min();
+        let stations = Stations::new(scenario.radio.roaming(), server, requests, is_host);
         let mut cells = Cells::new(cells, self.mobiles, &scenario.radio);
         let setting = install::install(scenario, (&mut self.nodes, &mut cells), (&self.ids, &self.streams));
         let mut cx = Context::default();
@@ -461,9 +484,6 @@ impl<'a> Builder<'a> {
         };
         let (alternatives, installed): (Vec<usize>, Vec<Alternative>) =
             others.iter().enumerate().filter_map(alternative).unzip();
-        let second = scenario.hosts.iter().filter_map(|host| host.stays().get(1));
-        let second_visit =
-            second.map(|stay| Time::ZERO + stay.at.saturating_sub(scenario.radio.overlap())).min();
         let rules = Rules {
             tunnel_ecn: scenario.network.tunnel_ecn,
             policer: policer(scenario.network.foreign_marks, setting.mark),
@@ -483,7 +503,8 @@ impl<'a> Builder<'a> {
         network.mark_special(&cx);
         let planes = Planes { cx, network, agents };
         let size = network_part(&NetworkSize::of(scenario));
-        let world = World { flows, planes, stations, names, events: 0, rare: None, packet_hops: 0, size };
+        let mut world = World { flows, planes, stations, names, events: 0, rare: None, packet_hops: 0, size };
+        world.wlan().plan_requests();
         Shared { world, alternatives, second_visit }
     }
 }
