@@ -1,7 +1,8 @@
 //! Random scenarios of 802.11.
 
 use super::Case;
-use crate::unchanged::fields::{inline, lines};
+use crate::unchanged::fields::{Dice, inline, lines};
+use serde_json::{Map, Value, json};
 
 impl Case<'_> {
     /// Stations of 802.11, of which some roam.
@@ -19,7 +20,8 @@ impl Case<'_> {
         };
         self.put(&format!("[mobility]\nkind = \"{protocol}\"{domain}"));
         if medium_kind == "dcf" && self.dice.chance(0.6) {
-            let fields = self.table("RadioSpec", "802.11", "radio", 2.0);
+            let mut fields = self.table("RadioSpec", "802.11", "radio", 2.0);
+            self.levels(&mut fields, end);
             self.put(&format!("[radio]\nkind = \"802.11\"\n{}", lines(&fields)));
         } else {
             let gap = self.delay(0.002, 0.2);
@@ -38,6 +40,35 @@ impl Case<'_> {
             let (from, to) =
                 if self.dice.chance(0.5) { ("ch", host.as_str()) } else { (host.as_str(), "ch") };
             self.flow(from, to, end, true);
+        }
+    }
+
+    /// Levels by the visits, scans in the background and requests, as some stations have them.
+    fn levels(&mut self, fields: &mut Map<String, Value>, end: f64) {
+        let mut dice = Dice::of(self.fields.case, "levels");
+        for name in ["measurement", "background_scan", "transitions"] {
+            fields.remove(name);
+        }
+        if dice.chance(0.5) {
+            fields.remove("overlap");
+            let slope = dice.one_of(&[10.0, 40.0]);
+            let levels = json!({ "peak_dbm": -60.0, "slope_db_per_s": slope, "audible_dbm": -80.0 });
+            fields.insert("measurement".into(), levels);
+            let scan = json!({
+                "short_interval": dice.one_of(&["100 ms", "300 ms"]),
+                "threshold_dbm": dice.one_of(&[-59.0, -62.0, -66.0]),
+                "long_interval": "1 s",
+                "keep_above_dbm": -60.0,
+            });
+            fields.insert("background_scan".into(), scan);
+        }
+        if dice.chance(0.4) {
+            let at = format!("{} ms", (1000.0 * dice.between(0.2, end)) as u64);
+            let mut request = json!({ "cell": dice.one_of(&["bs1", "bs2"]), "at": at });
+            if dice.chance(0.5) {
+                request["disassociates_after"] = json!(dice.one_of(&["50 ms", "400 ms"]));
+            }
+            fields.insert("transitions".into(), json!([request]));
         }
     }
 
