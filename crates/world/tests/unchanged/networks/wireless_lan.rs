@@ -21,8 +21,8 @@ impl Case<'_> {
         self.put(&format!("[mobility]\nkind = \"{protocol}\"{domain}"));
         if medium_kind == "dcf" && self.dice.chance(0.6) {
             let mut fields = self.table("RadioSpec", "802.11", "radio", 2.0);
-            self.levels(&mut fields, end);
-            self.put(&format!("[radio]\nkind = \"802.11\"\n{}", lines(&fields)));
+            let request = self.levels(&mut fields, end);
+            self.put(&format!("[radio]\nkind = \"802.11\"\n{}{request}", lines(&fields)));
         } else {
             let gap = self.delay(0.002, 0.2);
             self.put(&format!("[radio]\nkind = \"hard\"\ngap = {gap}"));
@@ -43,8 +43,8 @@ impl Case<'_> {
         }
     }
 
-    /// Levels by the visits, scans in the background and requests, as some stations have them.
-    fn levels(&mut self, fields: &mut Map<String, Value>, end: f64) {
+    /// Levels by the visits and scans in the background, as some stations have them; a request that some get, as TOML.
+    fn levels(&mut self, fields: &mut Map<String, Value>, end: f64) -> String {
         let mut dice = Dice::of(self.fields.case, "levels");
         for name in ["measurement", "background_scan", "transitions"] {
             fields.remove(name);
@@ -62,14 +62,12 @@ impl Case<'_> {
             });
             fields.insert("background_scan".into(), scan);
         }
-        if dice.chance(0.4) {
-            let at = format!("{} ms", (1000.0 * dice.between(0.2, end)) as u64);
-            let mut request = json!({ "cell": dice.one_of(&["bs1", "bs2"]), "at": at });
-            if dice.chance(0.5) {
-                request["disassociates_after"] = json!(dice.one_of(&["50 ms", "400 ms"]));
-            }
-            fields.insert("transitions".into(), json!([request]));
+        if !dice.chance(0.4) {
+            return String::new();
         }
+        let (cell, at) = (dice.one_of(&["bs1", "bs2"]), 1000.0 * dice.between(0.2, end));
+        let ends = dice.one_of(&["", "disassociates_after = \"50 ms\"", "disassociates_after = \"400 ms\""]);
+        format!("\n[[radio.transitions]]\ncell = \"{cell}\"\nat = \"{at:.0} ms\"\n{ends}")
     }
 
     fn wireless_cells(&mut self, medium_kind: &str) {
