@@ -24,9 +24,10 @@ pub(crate) mod association;
 mod base_station;
 mod keys;
 pub(crate) mod power_save;
+mod request;
 mod transitions;
 
-pub use transitions::Request;
+pub use request::Request;
 
 /// The stations of the hosts that roam.
 #[derive(Clone, Debug)]
@@ -252,7 +253,7 @@ impl Wlan<'_> {
     fn arm(&mut self, node: NodeId) {
         let Some(host) = self.stations.host(node) else { return };
         host.armed = host.armed.filter(|armed| *armed > self.cx.now);
-        // What was due while it was away is due now.
+        // A time that has passed while it was away is now.
         let Some(deadline) = host.station.next_deadline().map(|time| time.max(self.cx.now)) else { return };
         if host.armed.is_none_or(|armed| deadline < armed) {
             host.armed = Some(deadline);

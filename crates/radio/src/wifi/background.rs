@@ -135,7 +135,7 @@ impl BackgroundScan {
     }
 }
 
-/// A scan comes at once when the cell becomes weaker and the last one is older than this (`bgscan_simple.c`).
+/// A scan comes immediately when the cell becomes weaker and the last one is older than this (`bgscan_simple.c`).
 const RECENT: Duration = Duration::from_secs(1);
 /// The same when it becomes weaker still.
 const OLD: Duration = Duration::from_secs(10);

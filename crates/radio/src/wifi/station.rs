@@ -40,10 +40,11 @@ use roamlab_engine::{Duration, Time};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+mod absence;
 mod away;
 mod interface;
 
-use away::{Away, Then};
+use absence::{Away, Then};
 pub use interface::{Offer, StationAction, StationEvent};
 
 /// The step of a scan on one channel.

@@ -30,7 +30,7 @@ impl PowerSave {
         PowerSave { limit: limit as usize, away: BTreeMap::new(), released: VecDeque::new() }
     }
 
-    /// A host is away from now on, by the announcement in this row. True if frames for it are to be held.
+    /// A host is away from now on, by the announcement in this row. True if its frames are to be held.
     pub fn doze(&mut self, host: Addr, announced: CauseId) -> bool {
         if self.limit > 0 {
             let away = || Away { announced, held: VecDeque::new() };

@@ -5,27 +5,9 @@ use crate::control::messages::ManagementFrame;
 use crate::event::Event;
 use crate::ids::CellId;
 use roamlab_engine::Time;
-use roamlab_packet::Addr;
 use roamlab_radio::{Channels, Management};
-use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
-use roamlab_record::ids::{Location, NodeId};
-
-/// A planned request.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// The cell whose base station asks.
-    pub cell: CellId,
-    /// When it does; `None`: it has.
-    pub asks_at: Option<Time>,
-    /// When it ends the associations of the hosts that it has asked; `None`: it does not, or has.
-    pub ends_at: Option<Time>,
-    /// The hosts that it asks; empty: all.
-    pub hosts: Vec<NodeId>,
-    /// The candidates, the preferred one first.
-    pub candidates: Vec<CellId>,
-    /// The hosts that it has asked, with the rows of the causes.
-    pub asked: Vec<(Addr, CauseId)>,
-}
+use roamlab_record::cause::{Cause, CurrentCause, Kind};
+use roamlab_record::ids::Location;
 
 impl Wlan<'_> {
     /// The base stations' next actions are scheduled.

@@ -184,7 +184,7 @@ fn a_host_that_stays_is_disassociated_when_the_time_is_over() {
     let without = at(&record, "link-up") - at(&record, "link-down");
     assert!((66 * MS..80 * MS).contains(&without), "{without}");
     assert_eq!(joined(&record), ["bs2"]);
-    // One that has followed is no longer listed when it has left by its own frames: the base station says so to no one.
+    // One that has followed is no longer listed when it has left by its own frames: the base station notifies no one.
     let followed = run("");
     assert_eq!(count(&followed, "disassociated"), 0);
     assert!(at(&followed, "link-up") < 2_600 * MS);
@@ -250,7 +250,7 @@ fn a_lost_frame_costs_what_is_read_here() {
 
 #[test]
 fn the_base_station_sends_held_frames_when_the_announcement_of_the_return_is_lost() {
-    // A host that is not away and does not say so hears by the next beacon that frames wait.
+    // A host whose return is not announced learns by the next beacon that frames wait.
     let keep = "background_scan = { short_interval = \"1 s\", threshold_dbm = -59.0, long_interval = \"60 s\", keep_above_dbm = -70.0 }";
     let radio = format!("{}\n{keep}", SIGNAL.lines().next().unwrap());
     let troubles = vec![Trouble::lost("awake", 1)];
@@ -268,20 +268,9 @@ fn the_base_station_sends_held_frames_when_the_announcement_of_the_return_is_los
 /// Detection of the loss of a cell, scans, and frames of a walk that are lost in a row.
 const LAYER_2: u64 = 6_000 * MS;
 
-fn walk(number: u64) -> Result<u64, String> {
-    let mut dice = Dice::of(number, "roaming by signal");
-    let protocol = *dice.one_of(&[
-        "kind = \"mandm\"",
-        "kind = \"hawaii\"",
-        "kind = \"mobile-ip\"\nlocal_handoff = false\nadvertisement_interval = \"200 ms\"",
-    ]);
-    let mut visits = vec![("bs1", 0, None)];
-    let mut last = 2_000;
-    for _ in 0..dice.below(4) {
-        last += 500 + dice.below(4_000);
-        visits.push((*dice.one_of(&["bs1", "bs2", "bs3"]), last, None));
-    }
-    let mut radio = format!(
+/// Parameters of stations, and their levels, if they have any.
+fn stations(dice: &mut Dice) -> String {
+    let radio = format!(
         "scan = \"{}\"\nmost_away = \"{} ms\"\nhome_time = \"{} ms\"\nap_held_frames = {}\nneighbour_reports = {}\n\
          failed_attempts = {}\nkeep_alive = \"1 s\"\non_transition = \"{}\"\n",
         dice.one_of(&["active", "active", "passive"]),
@@ -292,23 +281,23 @@ fn walk(number: u64) -> Result<u64, String> {
         dice.one_of(&[0, 0, 7]),
         dice.one_of(&["follow", "follow", "refuse"]),
     );
-    let has_levels = dice.below(5) > 0;
-    if has_levels {
-        let slope = *dice.one_of(&[2.0, 5.0, 20.0]);
-        radio += &format!(
-            "measurement = {{ peak_dbm = -60.0, slope_db_per_s = {slope:?}, audible_dbm = -90.0 }}\n"
-        );
-        let (short, long) = (*dice.one_of(&[100, 1_000]), *dice.one_of(&[1_000, 60_000]));
-        let threshold = *dice.one_of(&[-59.0, -65.0, -80.0]);
-        radio += &format!(
-            "background_scan = {{ short_interval = \"{short} ms\", threshold_dbm = {threshold:?}, long_interval = \"{long} ms\" }}\n"
-        );
-    } else {
-        radio += "overlap = \"400 ms\"\n";
+    if dice.below(5) == 0 {
+        return radio + "overlap = \"400 ms\"\n";
     }
-    let mut requests = Vec::new();
+    let slope = *dice.one_of(&[2.0, 5.0, 20.0]);
+    let (short, long) = (*dice.one_of(&[100, 1_000]), *dice.one_of(&[1_000, 60_000]));
+    let threshold = *dice.one_of(&[-59.0, -65.0, -80.0]);
+    format!(
+        "{radio}measurement = {{ peak_dbm = -60.0, slope_db_per_s = {slope:?}, audible_dbm = -90.0 }}\n\
+         background_scan = {{ short_interval = \"{short} ms\", threshold_dbm = {threshold:?}, long_interval = \"{long} ms\" }}\n"
+    )
+}
+
+/// Requests of base stations; when the last association ends by one, in ms.
+fn requests(dice: &mut Dice, until: u64) -> (String, u64) {
+    let (mut requests, mut last) = (Vec::new(), 0);
     for _ in 0..dice.below(4) {
-        let (cell, at) = (dice.one_of(&["bs1", "bs2", "bs3"]), 1_500 + dice.below(last));
+        let (cell, at) = (dice.one_of(&["bs1", "bs2", "bs3"]), 1_500 + dice.below(until));
         let ends = match dice.below(2) {
             0 => String::new(),
             _ => format!(", disassociates_after = \"{} ms\"", 1 + dice.below(1_500)),
@@ -316,32 +305,51 @@ fn walk(number: u64) -> Result<u64, String> {
         requests.push(format!("{{ cell = \"{cell}\", at = \"{at} ms\"{ends} }}"));
         last = last.max(at + 1_500);
     }
-    radio += &format!("transitions = [{}]\n", requests.join(", "));
-    let security = *dice.one_of(&[
-        "",
-        "security = { kind = \"psk\" }\n",
-        "security = { kind = \"psk\", fast_transition = true }\n",
-    ]);
-    radio += security;
-    let mut troubles = Vec::new();
-    for _ in 0..dice.below(6) {
+    (format!("transitions = [{}]\n", requests.join(", ")), last)
+}
+
+/// Frames that are lost, late or copied.
+fn troubles(dice: &mut Dice) -> Vec<Trouble> {
+    let many = dice.below(6);
+    let trouble = |_| {
         let trouble = Trouble::lost(*dice.one_of(&FRAMES), 1 + dice.below(6) as u32);
-        troubles.push(match dice.below(3) {
+        match dice.below(3) {
             0 => Trouble { delay_ms: Some(1 + dice.below(1_000)), ..trouble },
             1 => trouble.copied(dice.below(500)),
             _ => trouble,
-        });
+        }
+    };
+    (0..many).map(trouble).collect()
+}
+
+const PROTOCOLS: [&str; 3] = [
+    "kind = \"mandm\"",
+    "kind = \"hawaii\"",
+    "kind = \"mobile-ip\"\nlocal_handoff = false\nadvertisement_interval = \"200 ms\"",
+];
+
+const SECURITY: [&str; 3] =
+    ["", "security = { kind = \"psk\" }\n", "security = { kind = \"psk\", fast_transition = true }\n"];
+
+fn walk(number: u64) -> Result<u64, String> {
+    let mut dice = Dice::of(number, "roaming by signal");
+    let mut visits = vec![("bs1", 0, None)];
+    let mut last = 2_000;
+    for _ in 0..dice.below(4) {
+        last += 500 + dice.below(4_000);
+        visits.push((*dice.one_of(&["bs1", "bs2", "bs3"]), last, None));
     }
-    let frame_loss = *dice.one_of(&["0.0", "0.0", "0.1"]);
+    let (requests, ends) = requests(&mut dice, last);
+    last = last.max(ends);
     let bound = 6_000 * MS + LAYER_2;
     let lab = Lab {
         duration_ms: last + bound / MS + 3_000,
         visits,
-        mobility: protocol.into(),
-        radio,
-        medium: format!(", frame_loss = {frame_loss}"),
+        mobility: (*dice.one_of(&PROTOCOLS)).into(),
+        radio: format!("{}{requests}{}", stations(&mut dice), dice.one_of(&SECURITY)),
+        medium: format!(", frame_loss = {}", dice.one_of(&["0.0", "0.0", "0.1"])),
         flows: if dice.below(2) == 0 { DOWN.to_owned() } else { format!("{DOWN}{UP}") },
-        troubles,
+        troubles: troubles(&mut dice),
         draw: number,
     };
     let record = lab.run();

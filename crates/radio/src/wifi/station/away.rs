@@ -18,41 +18,9 @@ use super::super::background::{Schedule, Strength};
 use super::super::params::Scan;
 use super::super::reception::Channels;
 use super::super::transition::{ACCEPTED, NO_CANDIDATE, OnTransition, REJECTED};
+use super::absence::{Away, Then};
 use super::{NULL_DATA_WAIT, Offer, State, Station, StationAction, StationEvent};
 use roamlab_engine::Time;
-
-/// A scan of a station that has a cell.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Away {
-    /// The cell.
-    pub(super) home: Offer,
-    /// The request that the scan is for; `None`: it compares levels.
-    request: Option<u32>,
-    /// The channels that it looks at; `None`: all.
-    channels: Option<Channels>,
-    /// When it left the channel of its cell.
-    left: Time,
-    /// The next channel that it looks at; `None`: it has looked at all.
-    next: Option<u32>,
-    /// When it leaves the channel of its cell again.
-    resumes: Option<Time>,
-}
-
-impl Away {
-    /// True if it looks at a channel.
-    pub(super) fn looks_at(&self, channel: u32) -> bool {
-        channel == self.home.channel || self.channels.is_none_or(|channels| channels.contains(channel))
-    }
-}
-
-/// What a station does when its frame has been sent.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Then {
-    /// It continues.
-    Stay,
-    /// It goes to the best cell that it has found.
-    Roam,
-}
 
 impl Station {
     /// An input of a station that has a cell: the level of the cell, requests of its base station, the air.
@@ -219,7 +187,7 @@ impl Station {
         self.stay(home, now);
     }
 
-    /// It stays in its cell, whose beacons it waits for anew.
+    /// It stays in its cell, whose next beacons it waits for.
     fn stay(&mut self, home: Offer, now: Time) {
         if let (Some(schedule), None) = (&mut self.schedule, &self.away)
             && schedule.due().is_none()

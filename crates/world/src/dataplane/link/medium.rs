@@ -141,7 +141,7 @@ impl Links {
         }
     }
 
-    /// A host is back: the frames that a base station holds for it are next.
+    /// A host is back: its frames that a base station holds are next.
     pub fn wake_host(&mut self, id: LinkId, host: Addr, cx: &mut Context) {
         let hosts = self[id].associations.as_deref_mut();
         if hosts.is_some_and(|hosts| hosts.power_save.wake(host)) {

@@ -1,4 +1,4 @@
-//! What files and random processes do to links: rates and delays of recordings, losses and outages.
+//! Effects of files and random processes on links: rates and delays of recordings, losses and outages.
 
 use super::Builder;
 use roamlab_engine::Duration;
