@@ -2,11 +2,13 @@
 
 mod channels;
 mod impairments;
+mod planned;
 
+use self::channels::Channels;
+use self::planned::{changes, forced};
 use crate::context::Context;
 use crate::control::fault::Fault;
 use crate::control::{Agents, Alternative};
-use crate::dataplane::forced::{ForcedDrops, LinkChange};
 use crate::dataplane::link::{End, Link, Links};
 use crate::dataplane::network::{Network, Policer, Rules};
 use crate::dataplane::node::{Node, Nodes};
@@ -26,7 +28,7 @@ use crate::run::world::{Planes, World};
 use crate::wifi::association::Associations;
 use crate::wifi::{Request, Stations};
 use roamlab_engine::{Duration, Rate, Streams, Time};
-use roamlab_packet::{Addr, Dscp, FlowId};
+use roamlab_packet::{Addr, Dscp};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
     BearerShare, CellScheduler, Duplicates, Meter, Positions, Role, Schedule, Signal, SignalSpec, Transition,
@@ -36,9 +38,7 @@ use roamlab_record::Names;
 use roamlab_record::capture::Capture;
 use roamlab_record::ids::{LinkId, NodeId};
 use roamlab_record::probe::{Wanted, tables};
-use roamlab_scenario::{
-    ChangeSpec, DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkSpec, NetworkSize, SIGNALLING, Scenario, Way,
-};
+use roamlab_scenario::{FlowSpec, ForeignMarks, HostSpec, NetworkSize, SIGNALLING, Scenario, Way};
 use roamlab_traffic::{App, AppSpec};
 use roamlab_transport::Setting;
 use std::collections::BTreeMap;
@@ -71,7 +71,7 @@ pub fn build_shared(
     let links = Links::new(scenario.network.signalling_priority);
     let (nodes, ids, routes) = (Nodes::default(), BTreeMap::new(), StaticRoutes::default());
     let wanted = wanted(scenario, options);
-    let (mobiles, channels) = (Vec::new(), BTreeMap::new());
+    let (mobiles, channels) = (Vec::new(), Channels::new(scenario));
     let mut builder =
         Builder { scenario, draw, wanted, streams, nodes, mobiles, links, ids, routes, channels };
     builder.wired();
@@ -108,7 +108,7 @@ struct Builder<'a> {
     links: Links,
     ids: BTreeMap<&'a str, NodeId>,
     routes: StaticRoutes,
-    channels: channels::OfCells<'a>,
+    channels: Channels<'a>,
 }
 
 impl<'a> Builder<'a> {
@@ -168,7 +168,7 @@ impl<'a> Builder<'a> {
             let built = self.duplex(names, ways.map(|way| (link.rate(way), link.delay(way))), queues);
             for ((id, way), drops) in built.into_iter().zip(ways).zip([&link.drops, &link.reverse_drops]) {
                 self.record_of(id, &link.rate, link.recorded_delay(way), way);
-                self.follow_channel_of_link(link, id, way);
+                self.channels.follow_of_link(link, (id, way), &mut self.links, &self.streams);
                 let forced = drops.iter().map(|drops| forced(drops, self.scenario)).collect();
                 self.links.set_impairments(id, forced, changes(link, way));
                 self.lose_at_random(id, link.loss(way));
@@ -194,7 +194,7 @@ impl<'a> Builder<'a> {
             let shape = (spec.rate.mean(Way::There), spec.delay.mean(Way::There));
             let air = self.link(format!("{name}/air"), ends, shape, &spec.queue, true);
             self.record_of(air, &spec.rate, spec.delay.recorded(), Way::There);
-            self.follow_channel_of_cell(name, air, Way::There);
+            self.channels.follow_of_cell(name, (air, Way::There), &mut self.links, &self.streams);
             self.lose_at_random(air, spec.loss(Way::There));
             self.fail_in_outages(&[air], &format!("{name}/air"), spec.outages.as_deref());
             self.nodes[base_station].serves = Some(cell);
@@ -262,7 +262,7 @@ impl<'a> Builder<'a> {
             let link = self.link(uplink, ends, shape, &self.scenario.network.uplink_queue, false);
             self.links.track_flights(link);
             self.record_of(link, &air.rate, air.delay.recorded(), Way::Back);
-            self.follow_channel_of_cell(name, link, Way::Back);
+            self.channels.follow_of_cell(name, (link, Way::Back), &mut self.links, &self.streams);
             self.lose_at_random(link, air.loss(Way::Back));
             self.fail_in_outages(&[link], &format!("{name}/air"), air.outages.as_deref());
             if let Some(medium) = self.links.medium_of(cells[cell].air) {
@@ -547,24 +547,6 @@ fn policer(marks: ForeignMarks, mark: Dscp) -> Option<Policer> {
 /// The number of the cell of this name. Cells are in the order of their names.
 fn number_of(name: &str, cells: &[Cell]) -> usize {
     cells.binary_search_by(|cell| cell.name.as_str().cmp(name)).unwrap_or_default()
-}
-
-fn forced(drops: &DropSpec, scenario: &Scenario) -> ForcedDrops {
-    let named = |name: &String| scenario.flows.iter().position(|flow| flow.name == *name);
-    let flow = drops.flow.as_ref().and_then(named).map(|flow| FlowId(flow as u32));
-    let mut ordinals = drops.packets.clone();
-    ordinals.sort_unstable();
-    ForcedDrops { flow, ordinals, delay: drops.delay, seen: 0 }
-}
-
-fn changes(link: &LinkSpec, way: Way) -> Vec<LinkChange> {
-    let change = |spec: &ChangeSpec| LinkChange {
-        at: Time::ZERO + spec.at,
-        rate: spec.reverse_rate.filter(|_| way == Way::Back).or(spec.rate),
-        delay: spec.reverse_delay.filter(|_| way == Way::Back).or(spec.delay),
-        up: spec.up,
-    };
-    link.changes.iter().map(change).collect()
 }
 
 fn schedule_changes(cx: &mut Context, links: &Links) {

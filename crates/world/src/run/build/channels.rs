@@ -1,59 +1,84 @@
 //! Links whose rate, delay and losses are drawn by a channel.
 
-use super::Builder;
-use roamlab_engine::Duration;
+use crate::dataplane::link::Links;
+use roamlab_engine::{Duration, Streams};
 use roamlab_radio::channel::{Drawn, Setting};
 use roamlab_radio::{AtEnd, FileTransmitter, LossProcess, Order, Player, SteppedTransmitter};
 use roamlab_record::ids::LinkId;
-use roamlab_scenario::{ChannelRate, HostSpec, LinkSpec, Way};
+use roamlab_scenario::{ChannelRate, HostSpec, LinkSpec, Scenario, Way};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The channels of cells as they are drawn, by cell and direction: all hosts of a cell have the same.
-pub(super) type OfCells<'a> = BTreeMap<(&'a str, bool), Drawn>;
+/// The channels of a run.
+pub(super) struct Channels<'a> {
+    scenario: &'a Scenario,
+    /// Those of cells, by cell and direction: all hosts of a cell have the same.
+    of_cells: BTreeMap<(&'a str, bool), Drawn>,
+}
 
-impl<'a> Builder<'a> {
+impl<'a> Channels<'a> {
+    pub(super) fn new(scenario: &'a Scenario) -> Channels<'a> {
+        Channels { scenario, of_cells: BTreeMap::new() }
+    }
+
     /// Makes a wired link follow its channel, if it has one.
-    pub(super) fn follow_channel_of_link(&mut self, spec: &LinkSpec, id: LinkId, way: Way) {
+    pub(super) fn follow_of_link(
+        &self,
+        spec: &LinkSpec,
+        (id, way): (LinkId, Way),
+        links: &mut Links,
+        streams: &Streams,
+    ) {
         let Some(rate) = spec.rate.channel() else { return };
-        let drawn = self.draw_channel((rate, way), &spec.between.join("->"), &[]);
-        self.follow_channel(id, drawn);
+        let drawn = self.draw((rate, way), &spec.between.join("->"), &[], streams);
+        follow(drawn, id, links, streams);
     }
 
     /// Makes a link of a cell follow the cell's channel, if it has one.
-    pub(super) fn follow_channel_of_cell(&mut self, cell: &'a str, id: LinkId, way: Way) {
+    pub(super) fn follow_of_cell(
+        &mut self,
+        cell: &'a str,
+        (id, way): (LinkId, Way),
+        links: &mut Links,
+        streams: &Streams,
+    ) {
         let Some(rate) = self.scenario.cells[cell].rate.channel() else { return };
         let key = (cell, way == Way::Back);
-        if !self.channels.contains_key(&key) {
+        if !self.of_cells.contains_key(&key) {
             // Only one host visits a cell whose channel depends on the moves of hosts.
             let moves = moves_at(cell, &self.scenario.hosts);
-            let drawn = self.draw_channel((rate, way), &format!("{cell}/air"), &moves);
-            self.channels.insert(key, drawn);
+            let drawn = self.draw((rate, way), &format!("{cell}/air"), &moves, streams);
+            self.of_cells.insert(key, drawn);
         }
-        self.follow_channel(id, self.channels[&key].clone());
+        follow(self.of_cells[&key].clone(), id, links, streams);
     }
 
     /// A channel of this run. `name` is that of the stream.
-    fn draw_channel(&self, (rate, way): (&ChannelRate, Way), name: &str, moves: &[Duration]) -> Drawn {
+    fn draw(
+        &self,
+        (rate, way): (&ChannelRate, Way),
+        name: &str,
+        moves: &[Duration],
+        streams: &Streams,
+    ) -> Drawn {
         let back = way == Way::Back;
         let part = if back && !rate.is_shared() { "/back" } else { "" };
-        let rng = self.streams.named(&format!("{name}/channel{part}"));
+        let rng = streams.named(&format!("{name}/channel{part}"));
         rate.of(way).draw(&Setting { back, duration: self.scenario.run.duration, moves }, rng)
     }
+}
 
-    fn follow_channel(&mut self, id: LinkId, drawn: Drawn) {
-        let transmitter =
-            SteppedTransmitter::new(Arc::clone(&drawn.rates), AtEnd::Hold).growing(drawn.growth);
-        self.links.record_of(id, FileTransmitter::Table(transmitter));
-        self.links.follow_rates(id, Player::new(drawn.rates, Duration::ZERO, AtEnd::Hold));
-        if let Some(delays) = drawn.delays {
-            let delays = Arc::new(delays.plus(self.links.delay(id)));
-            self.links.follow_delays(id, Player::new(delays, Duration::ZERO, AtEnd::Hold), Order::Kept);
-        }
-        if let Some(losses) = drawn.losses {
-            let rng = self.streams.named(&format!("{}/loss", self.links[id].name));
-            self.links.lose_at_random(id, LossProcess::over_time(losses, rng));
-        }
+fn follow(drawn: Drawn, id: LinkId, links: &mut Links, streams: &Streams) {
+    let transmitter = SteppedTransmitter::new(Arc::clone(&drawn.rates), AtEnd::Hold).growing(drawn.growth);
+    links.record_of(id, FileTransmitter::Table(transmitter));
+    links.follow_rates(id, Player::new(drawn.rates, Duration::ZERO, AtEnd::Hold));
+    if let Some(delays) = drawn.delays {
+        let delays = Arc::new(delays.plus(links.delay(id)));
+        links.follow_delays(id, Player::new(delays, Duration::ZERO, AtEnd::Hold), Order::Kept);
+    }
+    if let Some(losses) = drawn.losses {
+        let rng = streams.named(&format!("{}/loss", links[id].name));
+        links.lose_at_random(id, LossProcess::over_time(losses, rng));
     }
 }
 
