@@ -75,7 +75,20 @@ fn check_commanded(scenario: &Scenario) -> Result<(), Problem> {
     let commanded = |host: &HostSpec| {
         protocols.iter().any(|spec| spec.commands_hosts() && spec.domain().has_host(&host.name))
     };
-    let measures = scenario.radio.measurement().is_some() && scenario.radio.roaming().is_none();
+    let measures = scenario.radio.measurement().is_some();
+    if measures && scenario.radio.roaming().is_some() {
+        let commander = protocols.iter().find(|spec| spec.commands_hosts());
+        return commander.map_or(Ok(()), |spec| {
+            let message = format!(
+                "stations of 802.11 choose their cells themselves, and {} commands its hosts",
+                spec.title()
+            );
+            let problem = Problem::at("radio.kind", message);
+            Err(problem.help(
+                "write `radio.kind = \"hard\"`, or another protocol, for example `mobility.kind = \"mandm\"`",
+            ))
+        });
+    }
     if !measures || scenario.hosts.iter().all(commanded) {
         return Ok(());
     }

@@ -425,4 +425,8 @@ fn what_has_no_levels_or_names_nothing_is_refused_with_what_to_write() {
         let found = report(radio);
         assert!(found.contains(field) && found.contains(help), "{radio}: {found}");
     }
+    let commands =
+        Lab { mobility: "kind = \"lte-x2\"".into(), radio: "measurement = {}".into(), ..Lab::default() };
+    let found = Scenario::parse(&commands.text(), "lab.toml").unwrap_err().to_string();
+    assert!(found.contains("radio.kind") && found.contains("another protocol"), "{found}");
 }
