@@ -84,9 +84,7 @@ fn check_commanded(scenario: &Scenario) -> Result<(), Problem> {
                 spec.title()
             );
             let problem = Problem::at("radio.kind", message);
-            Err(problem.help(
-                "write `radio.kind = \"hard\"`, or another protocol, for example `mobility.kind = \"mandm\"`",
-            ))
+            Err(problem.help("write `radio.kind = \"hard\"`, or another protocol, which commands no hosts"))
         });
     }
     if !measures || scenario.hosts.iter().all(commanded) {
