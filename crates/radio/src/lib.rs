@@ -44,6 +44,7 @@ pub use spec::{MeasurementSpec, SignalSpec};
 pub use stepped::{FileTransmitter, SteppedTransmitter};
 pub use visit::Visit;
 pub use wifi::{
-    Authentication, Authenticator, AuthenticatorAction, AuthenticatorEvent, Channels, KeyCaching, Management,
-    ManagementSizes, Offer, Reception, Scan, Security, Station, StationAction, StationEvent, Wifi,
+    Authentication, Authenticator, AuthenticatorAction, AuthenticatorEvent, BackgroundScan, Channels,
+    KeyCaching, Management, ManagementSizes, Offer, OnTransition, Reception, Scan, Security, Station,
+    StationAction, StationEvent, Strength, Transition, Wifi,
 };

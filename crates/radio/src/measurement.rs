@@ -109,6 +109,11 @@ impl Meter {
         self.levels[cell] >= self.audible_dbm
     }
 
+    /// The level of `cell` at the last measurement, in dBm; minus infinity: it is not there.
+    pub fn level(&self, cell: usize) -> f64 {
+        self.levels[cell]
+    }
+
     /// True if the serving cell could not be heard at the last measurement.
     pub fn is_deaf(&self) -> bool {
         self.link.is_out_of_sync()

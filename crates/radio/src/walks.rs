@@ -123,7 +123,8 @@ fn roamer(case: u64) -> Option<u16> {
     let wifi = (8 * case..8 * case + 8).filter_map(|number| drawn::<Wifi>(number, "Wifi", chance, &[]));
     let wifi = wifi.into_iter().find(|wifi| wifi.check().is_ok())?;
     let wifi = Wifi { channels: 1 + dice.below(4) as u32, failed_attempts: dice.below(4) as u32, ..wifi };
-    let mut station = Station::new(wifi);
+    let levels = wifi.background_scan.is_some();
+    let mut station = Station::new(wifi).with_candidates([vec![2, 1], vec![0]].into());
     let sent = |management, outcome| StationEvent::Sent { management, outcome };
     let (mut now, mut digest, mut actions) = (Time::ZERO, Digest::EMPTY, Vec::new());
     let quiet = dice.uniform();
@@ -131,9 +132,13 @@ fn roamer(case: u64) -> Option<u16> {
     for _ in 0..400 {
         let cell = dice.below(3) as u32;
         let interval = Duration::from_micros(102_400);
-        let offer = Offer { cell, channel: cell + 1, interval, strength: Time::from_nanos(dice.below(4)) };
+        let strength = match levels {
+            true => Strength::of_level(dice.between(-90.0, -60.0)),
+            false => Strength::Since(Time::from_nanos(dice.below(4))),
+        };
+        let offer = Offer { cell, channel: cell + 1, interval, strength };
         let own = station.cell().unwrap_or(cell);
-        let heard = match dice.below(16) {
+        let heard = match dice.below(20) {
             0..=1 => StationEvent::Cell { offer: Offer { cell: own, ..offer }, beacon: true },
             2..=3 => StationEvent::Cell { offer, beacon: dice.chance(0.5) },
             4 => sent(true, TxOutcome::Received),
@@ -143,6 +148,15 @@ fn roamer(case: u64) -> Option<u16> {
             8 if dice.chance(0.2) => StationEvent::Deauthenticated(own),
             9 => sent(false, TxOutcome::Received),
             10 if dice.chance(0.5) => sent(false, TxOutcome::Retried),
+            11..=12 => StationEvent::Level(own, strength),
+            13 => StationEvent::Quiet,
+            14 if dice.chance(0.3) => StationEvent::Waiting(own),
+            15 if dice.chance(0.1) => {
+                let mut channels = Channels::default();
+                (0..dice.below(3)).for_each(|each| channels.insert(each as u32 + 1));
+                StationEvent::Transition { cell: own, request: dice.below(3) as u32, channels }
+            }
+            15 if dice.chance(0.1) => StationEvent::Disassociated(own),
             _ => {
                 now = station.next_deadline().unwrap_or(now).max(now);
                 StationEvent::Deadline { busy: dice.chance(0.5) }

@@ -18,10 +18,16 @@ use roamlab_radio::{
 use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
 use roamlab_record::ids::{Location, NodeId};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 pub(crate) mod association;
 mod base_station;
 mod keys;
+pub(crate) mod power_save;
+mod request;
+mod transitions;
+
+pub use request::Request;
 
 /// The stations of the hosts that roam.
 #[derive(Clone, Debug)]
@@ -31,6 +37,8 @@ pub struct Stations {
     sizes: ManagementSizes,
     security: Security,
     server: Option<Server>,
+    /// Requests of base stations to their hosts.
+    requests: Vec<Request>,
 }
 
 /// The authentication server.
@@ -56,13 +64,20 @@ struct Host {
 
 impl Stations {
     /// Stations that are switched off, if hosts roam, and the node of their authentication server; `is_host` is of each node.
-    pub fn new(wifi: Option<&Wifi>, server: Option<NodeId>, is_host: impl Iterator<Item = bool>) -> Stations {
+    pub fn new(
+        wifi: Option<&Wifi>,
+        server: Option<NodeId>,
+        requests: Vec<Request>,
+        is_host: impl Iterator<Item = bool>,
+    ) -> Stations {
         let Some(wifi) = wifi else {
             let (sizes, security) = (ManagementSizes::default(), Security::default());
-            return Stations { hosts: Vec::new(), sizes, security, server: None };
+            return Stations { hosts: Vec::new(), sizes, security, server: None, requests };
         };
+        let numbers = |request: &Request| request.candidates.iter().map(|cell| cell.0).collect();
+        let candidates: Arc<[Vec<u32>]> = requests.iter().map(numbers).collect();
         let host = || Host {
-            station: Station::new(wifi.clone()),
+            station: Station::new(wifi.clone()).with_candidates(Arc::clone(&candidates)),
             probed: Time::ZERO,
             armed: None,
             led: CauseId::START,
@@ -70,7 +85,7 @@ impl Stations {
         };
         let hosts = is_host.map(|is_host| is_host.then(|| Box::new(host()))).collect();
         let server = server.map(|node| Server { node, computes: VecDeque::new() });
-        Stations { hosts, sizes: (*wifi.sizes).clone(), security: wifi.security.clone(), server }
+        Stations { hosts, sizes: (*wifi.sizes).clone(), security: wifi.security.clone(), server, requests }
     }
 
     fn host(&mut self, node: NodeId) -> Option<&mut Host> {
@@ -94,13 +109,34 @@ impl Wlan<'_> {
     /// The plan takes a host into the coverage of a cell, or out of it: only its station is notified.
     pub fn move_host(&mut self, host: NodeId) {
         let Some((motion, cell, row)) = self.net.cells().next_motion(host, self.cx) else { return };
+        if self.net.cells().measures(host) {
+            return; // its measurements begin now
+        }
         self.led_by(CurrentCause::Row(row), |wlan| {
-            let is_covered = matches!(motion, Motion::Enter { .. });
-            let row = wlan.net.cells().cover(host, cell, is_covered, wlan.cx);
-            if is_covered {
-                wlan.led_by(CurrentCause::Row(row), |wlan| wlan.hear(host, StationEvent::SwitchedOn));
-            }
+            wlan.cover(host, cell, matches!(motion, Motion::Enter { .. }));
         });
+    }
+
+    /// A host measures its cells: those that it hears cover it.
+    pub fn measure(&mut self, host: NodeId) {
+        let about = Some(self.net.address(host));
+        for (cell, is_covered) in self.net.cells().measure_coverage(host, self.cx) {
+            let root = self.cx.add_cause(Cause::root(Kind::Measurement).about(about));
+            self.led_by(CurrentCause::Row(root), |wlan| wlan.cover(host, cell, is_covered));
+        }
+        let own = self.stations.host(host).and_then(|host| host.station.cell());
+        if let Some(cell) = own {
+            let strength = self.net.cells().strength(host, CellId(cell));
+            self.hear(host, StationEvent::Level(cell, strength));
+        }
+    }
+
+    /// A host comes into the coverage of a cell, or leaves it.
+    fn cover(&mut self, host: NodeId, cell: CellId, is_covered: bool) {
+        let row = self.net.cells().cover(host, cell, is_covered, self.cx);
+        if is_covered {
+            self.led_by(CurrentCause::Row(row), |wlan| wlan.hear(host, StationEvent::SwitchedOn));
+        }
     }
 
     /// A deadline of a host, or of a base station that forgets hosts, may have come.
@@ -108,6 +144,7 @@ impl Wlan<'_> {
         self.server_computed(node);
         if let Some(cell) = self.net.cell_of(node) {
             self.ask_again(cell);
+            self.requests_due(cell);
             return self.look_for_silent(cell);
         }
         let since = self.stations.host(node).map_or(Time::ZERO, |host| host.probed);
@@ -123,7 +160,10 @@ impl Wlan<'_> {
             Some(cell) => self.base_station_sent(cell, report),
             None if !management => {
                 let led = self.why_silent(from);
-                self.led_by(led, |wlan| wlan.hear(from, StationEvent::Sent { management, outcome }));
+                self.led_by(led, |wlan| {
+                    wlan.hear(from, StationEvent::Sent { management, outcome });
+                    wlan.hear_if_quiet(from);
+                });
             }
             None if outcome == TxOutcome::Retried => {}
             None => self.frame_sent(from, outcome),
@@ -182,6 +222,11 @@ impl Wlan<'_> {
                 self.hear(host, StationEvent::Neighbours { cell: cell.0, channels });
             }
             Management::Deauthentication => self.hear(host, StationEvent::Deauthenticated(cell.0)),
+            Management::Disassociation => self.hear(host, StationEvent::Disassociated(cell.0)),
+            Management::TransitionRequest => {
+                let channels = self.channels_of_candidates(frame.number);
+                self.hear(host, StationEvent::Transition { cell: cell.0, request: frame.number, channels });
+            }
             _ => {} // what a host sends
         }
     }
@@ -208,7 +253,8 @@ impl Wlan<'_> {
     fn arm(&mut self, node: NodeId) {
         let Some(host) = self.stations.host(node) else { return };
         host.armed = host.armed.filter(|armed| *armed > self.cx.now);
-        let Some(deadline) = host.station.next_deadline() else { return };
+        // A time that has passed while it was away is now.
+        let Some(deadline) = host.station.next_deadline().map(|time| time.max(self.cx.now)) else { return };
         if host.armed.is_none_or(|armed| deadline < armed) {
             host.armed = Some(deadline);
             self.cx.scheduler.push(deadline, Event::Roaming { node });
@@ -241,6 +287,18 @@ impl Wlan<'_> {
                 self.ask(host, CellId(cell), Management::FastAuthenticationRequest);
             }
             StationAction::KeepAlive(cell) => self.ask(host, CellId(cell), Management::NullData),
+            StationAction::Doze(cell) => {
+                self.net.pause(host, CellId(cell), true, self.cx);
+                self.ask(host, CellId(cell), Management::PowerSave);
+            }
+            StationAction::Wake(cell) => {
+                self.ask(host, CellId(cell), Management::Awake);
+                self.net.pause(host, CellId(cell), false, self.cx);
+            }
+            StationAction::Respond { cell, status, .. } => {
+                let kind = Management::TransitionResponse;
+                self.request(ManagementFrame { kind, host, cell: CellId(cell), number: status });
+            }
             StationAction::Associate { cell, again } => {
                 let kind = match again {
                     true => Management::ReassociationRequest,
@@ -261,6 +319,8 @@ impl Wlan<'_> {
     /// A host gives its cell up: its own layer 2 reports that, and no other.
     fn leave_cell(&mut self, node: NodeId, cell: CellId) -> Option<CauseId> {
         self.net.forget_frames(node, self.cx);
+        self.net.pause(node, cell, false, self.cx);
+        self.net.cells().count_visit(node);
         let row = self.net.leave(node, cell, self.cx)?;
         let (_, base_station) = self.net.base_station(cell);
         self.led_by(CurrentCause::Row(row), |wlan| {
@@ -297,6 +357,15 @@ impl Wlan<'_> {
         }
     }
 
+    /// A host that is about to leave the channel of its cell has nothing left to send there.
+    fn hear_if_quiet(&mut self, node: NodeId) {
+        let about = self.net.address(node);
+        let cell = self.net.cells().newest_cell(about);
+        if cell.is_some_and(|cell| self.net.is_quiet(node, cell, self.cx)) {
+            self.hear(node, StationEvent::Quiet);
+        }
+    }
+
     /// A management frame of a host has been on the air, or need not be.
     fn frame_sent(&mut self, node: NodeId, outcome: TxOutcome) {
         if let Some(host) = self.stations.host(node) {
@@ -304,11 +373,15 @@ impl Wlan<'_> {
         }
         let sent = StationEvent::Sent { management: true, outcome };
         let about = self.net.address(node);
+        let hear = |wlan: &mut Wlan<'_>| {
+            wlan.hear(node, sent);
+            wlan.hear_if_quiet(node);
+        };
         if outcome == TxOutcome::Received || self.net.cells().newest_cell(about).is_none() {
-            return self.hear(node, sent);
+            return hear(self);
         }
         let led = self.why_silent(node);
-        self.led_by(led, |wlan| wlan.hear(node, sent));
+        self.led_by(led, hear);
     }
 
     /// A host sends a request to a base station.
@@ -348,7 +421,14 @@ impl Wlan<'_> {
             content: Content::Frame(frame),
         };
         let sets_out = self.agents.send_signal(Way::Link(link), signal, self.net, self.cx);
-        if !sets_out && kind == Management::ProbeRequest {
+        let is_awaited = matches!(
+            kind,
+            Management::ProbeRequest
+                | Management::PowerSave
+                | Management::Awake
+                | Management::TransitionResponse
+        );
+        if !sets_out && is_awaited {
             self.frame_sent(host, TxOutcome::NotReceived);
         }
     }
@@ -362,6 +442,9 @@ impl Wlan<'_> {
         if let Some(cell) = host.station.cell() {
             return match self.net.cells().coverage_ended(node, CellId(cell)) {
                 Some(row) => CurrentCause::Row(row),
+                None if host.station.scans_at().is_some_and(|time| time <= self.cx.now) => {
+                    CurrentCause::New(Cause::root(Kind::Measurement).about(about))
+                }
                 None => CurrentCause::New(Cause::root(Kind::OnAir).about(about)),
             };
         }

@@ -177,11 +177,24 @@ def test_a_file_that_is_no_log_of_handovers(
     assert all(word in said for word in words), said
 
 
-def test_roaming_by_signal_is_refused_with_the_nearest() -> None:
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ('bgscan = "simple:30:-65:300"', ("background_scan", "short_interval", 'signal = "positions"')),
+        ("rssi = -70", ("background_scan", "threshold_dbm")),
+        ("btm = true", ("transitions",)),
+        ("background_scan = {}", ("radio.background_scan", "measurement = {}")),
+        ('measurement = { signal = "positions" }', ("trajectory",)),
+        ("measurement = {}\nap_held_frames = 3", ("radio.ap_held_frames", "background_scan")),
+        ('measurement = { t310 = "2 s" }', ("radio.measurement.t310", "missed_beacons")),
+        ('transitions = [{ cell = "ap1", at = "1 h" }]', ("radio.transitions[0].at", "the run ends at 10 s")),
+        ('on_transition = "refuse"', ("radio.on_transition", "transitions")),
+    ],
+)
+def test_what_roaming_by_signal_needs_is_named(written: str, words: tuple[str, ...]) -> None:
     text = (ROOT / "examples/roaming.toml").read_text(encoding="utf-8")
-    said = answer(text.replace("[radio]", '[radio]\nmeasurement = { signal = "positions" }', 1))
-    assert "roam by beacons here" in said
-    assert "missed_beacons" in said
+    said = answer(text.replace("missed_beacons = 3", f"missed_beacons = 3\n{written}", 1))
+    assert all(word in said for word in words), said
 
 
 def test_a_fault_and_a_loss_that_nothing_met_are_reported_after_the_run() -> None:

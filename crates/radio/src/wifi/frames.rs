@@ -3,6 +3,7 @@
 
 use super::params::{ManagementSizes, Wifi};
 use super::security::{Authentication, Security};
+use super::transition::OnTransition;
 use roamlab_engine::Bytes;
 
 /// A management frame, or a frame or message with keys.
@@ -60,6 +61,16 @@ pub enum Management {
     KeyRequest,
     /// The key for that base station.
     KeyAnswer,
+    /// A host listens on other channels: a data frame without data, with the bit of power management.
+    PowerSave,
+    /// It is back: the same without the bit.
+    Awake,
+    /// A base station asks a host to go to another cell (802.11v).
+    TransitionRequest,
+    /// The host does, or does not.
+    TransitionResponse,
+    /// A base station has ended an association.
+    Disassociation,
 }
 
 impl Management {
@@ -91,6 +102,11 @@ impl Management {
         "radius-answer",
         "key-request",
         "key-answer",
+        "power-save",
+        "awake",
+        "transition-request",
+        "transition-response",
+        "disassociation",
     ];
 
     /// The names of those that are sent with these parameters.
@@ -98,12 +114,18 @@ impl Management {
         let Security { kind, fast_transition, .. } = wifi.security;
         let (keys, eap) = (wifi.security.has_keys(), kind == Authentication::Eap);
         let reports = wifi.neighbour_reports;
+        let asks = !wifi.transitions.is_empty();
+        let scans = wifi.background_scan.is_some() || asks && wifi.on_transition == OnTransition::Follow;
+        let disassociates = wifi.transitions.iter().any(|each| each.disassociates_after.is_some());
         Management::NAMES.iter().copied().filter(move |name| match *name {
             name if name.starts_with("fast-") => fast_transition,
             "key-request" | "key-answer" => fast_transition,
             name if name.starts_with("key-message-") => keys,
             name if name.starts_with("eap-") || name.starts_with("radius-") => eap,
             name if name.starts_with("neighbour-") => reports,
+            "power-save" | "awake" => scans,
+            name if name.starts_with("transition-") => asks,
+            "disassociation" => disassociates,
             _ => true,
         })
     }
@@ -123,7 +145,7 @@ impl Management {
             Management::ReassociationRequest => sizes.reassociation_request,
             Management::AssociationResponse | Management::ReassociationResponse => sizes.association_response,
             Management::Deauthentication => sizes.deauthentication,
-            Management::NullData => sizes.null_data,
+            Management::NullData | Management::PowerSave | Management::Awake => sizes.null_data,
             Management::FastAuthenticationRequest | Management::FastAuthenticationResponse => {
                 sizes.fast_authentication
             }
@@ -139,6 +161,9 @@ impl Management {
             Management::NeighbourReportResponse => sizes.neighbour_report_response,
             Management::RadiusRequest | Management::RadiusAnswer => sizes.radius,
             Management::KeyRequest | Management::KeyAnswer => sizes.key_request,
+            Management::TransitionRequest => sizes.transition_request,
+            Management::TransitionResponse => sizes.transition_response,
+            Management::Disassociation => sizes.disassociation,
         }
     }
 

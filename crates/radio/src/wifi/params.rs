@@ -1,6 +1,9 @@
 //! The parameters of roaming with 802.11. The plan gives the coverage of a host; the host detects changes and roams.
 
+use super::background::BackgroundScan;
 use super::security::Security;
+use super::transition::{OnTransition, Transition};
+use crate::MeasurementSpec;
 use crate::handover::{BadVisit, InFlightAtBreak, Motion, Radio, Stream, overlapping};
 use crate::visit::Visit;
 use roamlab_engine::{Bytes, Duration, Time};
@@ -56,6 +59,24 @@ pub struct Wifi {
     pub security: Security,
     /// A host asks each new base station for its neighbours, and scans their channels first (802.11k-2008).
     pub neighbour_reports: bool,
+    /// Levels of cells; absent: the plan gives the coverage of hosts. With it a cell covers a host that hears it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measurement: Option<Box<MeasurementSpec>>,
+    /// A host with a cell looks for a stronger one; absent: it roams when it has lost its cell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub background_scan: Option<Box<BackgroundScan>>,
+    /// A host that scans in the background is on other channels for so long at a time, or for one channel.
+    pub most_away: Duration,
+    /// It is on the channel of its cell for so long before it continues such a scan.
+    pub home_time: Duration,
+    /// Frames that a base station holds for a host that has announced that it is away. More push out the oldest; 0: it
+    /// ignores the announcement.
+    pub ap_held_frames: u32,
+    /// Requests of base stations to hosts to go to other cells (802.11v-2011).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub transitions: Vec<Transition>,
+    /// The answer of hosts to them.
+    pub on_transition: OnTransition,
     /// Sizes of management frames, from the MAC header to the check sequence.
     pub sizes: Box<ManagementSizes>,
 }
@@ -113,12 +134,19 @@ pub struct ManagementSizes {
     pub radius: Bytes,
     /// A message between base stations about a key, from the IP header on.
     pub key_request: Bytes,
+    /// Request to go to another cell.
+    pub transition_request: Bytes,
+    /// The answer to it.
+    pub transition_response: Bytes,
+    /// Disassociation.
+    pub disassociation: Bytes,
 }
 
 impl Default for ManagementSizes {
     /// ASSUMPTION: a name of eight letters and eight rates, as in the beacon of 90 B. Fast transition adds the elements of
     /// mobility domain, security and fast transition; an EAPOL-Key frame has 99 B behind 36 B of headers and check
-    /// sequence, and its elements (§8.5.2). A fragment of EAP is 500 B long. Three neighbours are reported.
+    /// sequence, and its elements (§8.5.2). A fragment of EAP is 500 B long. Three neighbours are reported, and a request for
+    /// a transition has three candidates, each with its preference.
     fn default() -> Self {
         ManagementSizes {
             probe_request: Bytes(48),
@@ -140,6 +168,9 @@ impl Default for ManagementSizes {
             neighbour_report_response: Bytes(77),
             radius: Bytes(700),
             key_request: Bytes(200),
+            transition_request: Bytes(89),
+            transition_response: Bytes(39),
+            disassociation: Bytes(30),
         }
     }
 }
@@ -149,7 +180,8 @@ impl Default for ManagementSizes {
 /// station gives a host up. Data that is not acknowledged does not end an association there. The program
 /// hostapd gives a host up after 300 s of silence; many drivers send a sign of life every 30 s. The simulator
 /// ns-2.35 gives a probe delay of 0.1 ms and channel times of 5, 11 and 120 ms; it also turns to another cell
-/// after three failed attempts.
+/// after three failed attempts. Linux leaves the channel of its cell for 125 ms at most, and returns to it for 200 ms
+/// (`scan.c`); it holds 64 frames for a host in power save (`STA_MAX_TX_BUFFER`).
 impl Default for Wifi {
     fn default() -> Wifi {
         Wifi {
@@ -173,6 +205,13 @@ impl Default for Wifi {
             ap_inactivity: Duration::from_secs(300),
             security: Security::default(),
             neighbour_reports: false,
+            measurement: None,
+            background_scan: None,
+            most_away: Duration::from_millis(125),
+            home_time: Duration::from_millis(200),
+            ap_held_frames: 64,
+            transitions: Vec::new(),
+            on_transition: OnTransition::Follow,
             sizes: Box::default(),
         }
     }
@@ -205,6 +244,9 @@ impl ManagementSizes {
             neighbour_report_response,
             radius,
             key_request,
+            transition_request,
+            transition_response,
+            disassociation,
         } = *self;
         let sizes = [
             ("probe_request", probe_request),
@@ -226,6 +268,9 @@ impl ManagementSizes {
             ("neighbour_report_response", neighbour_report_response),
             ("radius", radius),
             ("key_request", key_request),
+            ("transition_request", transition_request),
+            ("transition_response", transition_response),
+            ("disassociation", disassociation),
         ];
         match sizes.into_iter().find(|(_, size)| !(SIZES.0..=SIZES.1).contains(size)) {
             None => Ok(()),
@@ -262,6 +307,7 @@ impl Wifi {
             ("association_timeout", self.association_timeout),
             ("keep_alive", self.keep_alive),
             ("ap_inactivity", self.ap_inactivity),
+            ("most_away", self.most_away),
         ];
         for (field, wait) in waits {
             if wait < Duration::from_micros(1) {
@@ -279,7 +325,28 @@ impl Wifi {
             return bad("tries", format!("a request cannot be sent {} times: write 1 to 255", self.tries));
         }
         self.security.check()?;
+        self.check_levels()?;
         self.sizes.check()
+    }
+
+    /// Levels, and what needs them.
+    fn check_levels(&self) -> Result<(), (String, String)> {
+        let bad = |field: &str, message: &str| Err((field.to_owned(), message.to_owned()));
+        if self.measurement.is_some() && self.overlap > Duration::ZERO {
+            return bad(
+                "overlap",
+                "with `measurement` a host is in the coverage of each cell that it hears: remove this",
+            );
+        }
+        let Some(background_scan) = &self.background_scan else { return Ok(()) };
+        if self.measurement.is_none() {
+            return bad(
+                "background_scan",
+                "hosts compare levels, and without `measurement` cells have none: write `measurement = {}`, for levels that \
+                 follow the visits, or `measurement = { signal = \"positions\" }`",
+            );
+        }
+        background_scan.check()
     }
 
     /// The channel of the cell with this number that names none: 1, 6, 11 and on in steps of five.
@@ -293,6 +360,10 @@ impl Wifi {
 impl Radio for Wifi {
     fn overlap(&self) -> Duration {
         self.overlap
+    }
+
+    fn measurement(&self) -> Option<&MeasurementSpec> {
+        self.measurement.as_deref()
     }
 
     /// A medium itself decides the reception of a frame from a host that has left.

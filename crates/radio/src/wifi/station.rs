@@ -31,100 +31,21 @@
 //! ASSUMPTION: a station waits 10 s for its keys, or 70 s with EAP, as wpa_supplicant does. A station whose fast
 //! transition is not answered is authenticated from the beginning.
 
+use super::background::Schedule;
 use super::params::{Scan, Wifi};
 use super::reception::Channels;
 use super::security::{Authentication, KeyCaching};
 use crate::medium::TxOutcome;
 use roamlab_engine::{Duration, Time};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-/// A cell that a station has heard.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Offer {
-    /// The cell, by its number.
-    pub cell: u32,
-    /// The channel that it is on.
-    pub channel: u32,
-    /// Time between its beacons.
-    pub interval: Duration,
-    /// Of two cells the stronger one has the later time.
-    ///
-    /// ASSUMPTION: a station hears that cell best into whose coverage it came last.
-    pub strength: Time,
-}
+mod absence;
+mod away;
+mod interface;
 
-/// Inputs of a station.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum StationEvent {
-    /// It is switched on.
-    SwitchedOn,
-    /// A beacon, or a response to its probe request.
-    Cell {
-        /// Whose.
-        offer: Offer,
-        /// It is a beacon.
-        beacon: bool,
-    },
-    /// An attempt to send a frame has ended, or there is no station that could receive one.
-    Sent {
-        /// It is a management frame; else data.
-        management: bool,
-        /// The outcome.
-        outcome: TxOutcome,
-    },
-    /// This cell has answered its authentication request.
-    Authenticated(u32),
-    /// This cell has answered its association request.
-    Associated(u32),
-    /// Its base station lets its data pass.
-    Authorised(u32),
-    /// The base station of its cell reports the channels of its neighbours.
-    Neighbours {
-        /// The cell.
-        cell: u32,
-        /// The channels.
-        channels: Channels,
-    },
-    /// This cell does not know it.
-    Deauthenticated(u32),
-    /// The time that [`Station::next_deadline`] gave has come; whether the channel was busy since the probe request was sent.
-    Deadline {
-        /// It was.
-        busy: bool,
-    },
-}
-
-/// Actions of a station.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum StationAction {
-    /// A phase of its handover is reached.
-    Note(&'static str),
-    /// It gives up its cell.
-    Leave(u32),
-    /// It listens on this channel, and has nothing more to send on another.
-    Tune(u32),
-    /// It sends probe requests on its channel.
-    Probe,
-    /// It sends an authentication request.
-    Authenticate(u32),
-    /// It sends an authentication request of fast transition.
-    FastAuthenticate(u32),
-    /// It sends an association request; whether it had a cell before.
-    Associate {
-        /// To which cell.
-        cell: u32,
-        /// It had a cell before.
-        again: bool,
-    },
-    /// It sends a reassociation request of fast transition.
-    FastAssociate(u32),
-    /// It asks for the neighbours of its cell.
-    AskNeighbours(u32),
-    /// It is associated: layer 2 is up.
-    Enter(u32),
-    /// It tells its base station that it is there.
-    KeepAlive(u32),
-}
+use absence::{Away, Then};
+pub use interface::{Offer, StationAction, StationEvent};
 
 /// The step of a scan on one channel.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -155,6 +76,10 @@ enum State {
     /// It has a cell; this number of attempts in a row were not acknowledged. So often it has asked whether
     /// the cell is there.
     Associated { offer: Offer, unanswered: u32, asked: u32 },
+    /// It has a cell, and waits until its announcement that it is away has been sent.
+    Announcing { home: Offer },
+    /// It has a cell, and waits until its announcement that it is back, or its answer to a request, has been sent.
+    Returning { home: Offer, then: Then },
 }
 
 /// How long it waits until a frame that asks for its base station has been sent (mac80211's `probe_wait_ms`).
@@ -187,6 +112,14 @@ pub struct Station {
     cached: BTreeSet<u32>,
     /// Channels of the last neighbour report, while a scan of them may find something.
     neighbours: Option<Channels>,
+    /// With a cell whose level counts: when it scans.
+    schedule: Option<Schedule>,
+    /// The scan that it makes although it has a cell.
+    away: Option<Away>,
+    /// A request to go to another cell that it has not looked at yet.
+    request: Option<(u32, Channels)>,
+    /// The candidates of each request, the preferred one first.
+    candidates: Arc<[Vec<u32>]>,
 }
 
 impl Station {
@@ -206,7 +139,17 @@ impl Station {
             first_key_at: None,
             cached: BTreeSet::new(),
             neighbours: None,
+            schedule: None,
+            away: None,
+            request: None,
+            candidates: Arc::new([]),
         }
+    }
+
+    /// The same with the candidates of each request to go to another cell, the preferred one first.
+    #[must_use]
+    pub fn with_candidates(self, candidates: Arc<[Vec<u32>]>) -> Station {
+        Station { candidates, ..self }
     }
 
     /// When it wants [`StationEvent::Deadline`]; `None`: never.
@@ -218,7 +161,8 @@ impl Station {
     pub fn cell(&self) -> Option<u32> {
         match self.state {
             State::Associated { offer, .. } => Some(offer.cell),
-            _ => None,
+            State::Announcing { home } | State::Returning { home, .. } => Some(home.cell),
+            _ => self.away.as_ref().map(|away| away.home.cell),
         }
     }
 
@@ -268,7 +212,7 @@ impl Station {
                 self.authorised_by = (!self.authorised).then(|| now + self.patience());
                 self.is_alive(offer, 0, now);
                 match self.authorised {
-                    true => self.enter(cell, out),
+                    true => self.enter(offer, now, out),
                     false => out.push(StationAction::Note("associated")),
                 }
             }
@@ -278,16 +222,12 @@ impl Station {
                 (self.authorised, self.authorised_by) = (true, None);
                 self.cached.insert(cell);
                 self.first_key_at = Some(cell);
-                self.watch();
-                self.enter(cell, out);
+                self.enter(offer, now, out);
             }
             (StationEvent::Neighbours { cell, channels }, State::Associated { offer, .. })
                 if cell == offer.cell =>
             {
                 self.neighbours = (!channels.is_empty()).then_some(channels);
-            }
-            (StationEvent::Deauthenticated(cell), State::Associated { offer, .. }) if cell == offer.cell => {
-                self.lose(cell, "deauthenticated", now, out);
             }
             (StationEvent::Deadline { busy }, state)
                 if self.deadline.is_some_and(|deadline| deadline <= now) =>
@@ -295,7 +235,7 @@ impl Station {
                 self.deadline = None;
                 self.on_deadline(state, busy, now, out);
             }
-            _ => {}
+            (heard, state) => self.hear_with_cell(heard, &state, now, out),
         }
     }
 
@@ -311,6 +251,7 @@ impl Station {
         match state {
             // A management frame that is sent again is still on its way.
             _ if management && outcome == TxOutcome::Retried => {}
+            State::Returning { home, then } if management => self.has_sent(home, then, now, out),
             State::Associated { offer, unanswered, .. } if management && received => {
                 self.is_alive(offer, unanswered, now);
             }
@@ -346,6 +287,8 @@ impl Station {
             State::Scanning { channel, step: Step::Min { max } } if busy && max > now => {
                 self.step(channel, Step::Max, max);
             }
+            State::Scanning { channel, .. } if self.channel_is_done(self.next_channel(channel), now, out) => {
+            }
             State::Scanning { channel, .. } if let Some(next) = self.next_channel(channel) => {
                 self.look_at(next, now, out);
             }
@@ -361,7 +304,7 @@ impl Station {
             }
             State::Scanning { .. } => {
                 out.push(StationAction::Note("scanned"));
-                self.found.sort_by_key(|offer| (offer.strength, std::cmp::Reverse(offer.cell)));
+                self.sort_found();
                 self.try_next(now, out);
             }
             State::Authenticating { offer, sent } if sent < tries => self.authenticate(offer, sent, now, out),
@@ -370,17 +313,31 @@ impl Station {
                 self.failed(offer, "authentication-failed", now, out);
             }
             State::Associating { offer, .. } => self.failed(offer, "association-failed", now, out),
+            State::Associated { .. } | State::Announcing { .. } | State::Returning { .. } => {
+                self.on_deadline_with_cell(state, now, out);
+            }
+        }
+    }
+
+    fn on_deadline_with_cell(&mut self, state: State, now: Time, out: &mut Vec<StationAction>) {
+        match state {
+            State::Announcing { .. } => self.go_away(now, out),
+            State::Returning { home, then } => self.has_sent(home, then, now, out),
             State::Associated { offer, .. } if self.authorised_by.is_some_and(|time| time <= now) => {
                 self.lose(offer.cell, "keys-failed", now, out);
             }
             State::Associated { offer, .. } if self.beacon_by.is_some_and(|time| time <= now) => {
                 self.ask(offer, now, out);
             }
+            State::Associated { offer, .. } if self.scans_at().is_some_and(|time| time <= now) => {
+                self.scan_in_background(offer, now, out);
+            }
             State::Associated { offer, .. } => {
                 self.keep_alive_at = now + self.wifi.keep_alive;
                 self.watch();
                 out.push(StationAction::KeepAlive(offer.cell));
             }
+            _ => {}
         }
     }
 
@@ -389,20 +346,32 @@ impl Station {
     }
 
     fn lose(&mut self, cell: u32, sign: &'static str, now: Time, out: &mut Vec<StationAction>) {
+        self.give_up(cell, sign, out);
+        self.scan(now, out);
+    }
+
+    /// Its cell is no longer its own, for the reason in `sign`.
+    fn give_up(&mut self, cell: u32, sign: &'static str, out: &mut Vec<StationAction>) {
         out.push(StationAction::Note(sign));
         if self.authorised {
             out.push(StationAction::Leave(cell));
         }
         (self.authorised, self.authorised_by) = (false, None);
-        self.scan(now, out);
+        (self.schedule, self.away, self.request) = (None, None, None);
     }
 
     /// Data pass: layer 2 is up.
-    fn enter(&mut self, cell: u32, out: &mut Vec<StationAction>) {
-        out.push(StationAction::Enter(cell));
+    fn enter(&mut self, offer: Offer, now: Time, out: &mut Vec<StationAction>) {
+        out.push(StationAction::Enter(offer.cell));
         if self.wifi.neighbour_reports {
-            out.push(StationAction::AskNeighbours(cell));
+            out.push(StationAction::AskNeighbours(offer.cell));
         }
+        self.watch_level(offer, now);
+    }
+
+    /// The cells found, the best one last.
+    fn sort_found(&mut self) {
+        self.found.sort_by_key(|offer| (offer.strength, std::cmp::Reverse(offer.cell)));
     }
 
     /// How long it waits for its keys.
@@ -430,7 +399,10 @@ impl Station {
 
     /// The channel that a scan looks at behind this one.
     fn next_channel(&self, channel: u32) -> Option<u32> {
-        let is_listed = |channel: &u32| self.neighbours.is_none_or(|known| known.contains(*channel));
+        let is_listed = |channel: &u32| match &self.away {
+            Some(away) => away.looks_at(*channel),
+            None => self.neighbours.is_none_or(|known| known.contains(*channel)),
+        };
         (channel + 1..=self.wifi.channels).find(is_listed)
     }
 
@@ -507,7 +479,7 @@ impl Station {
 
     /// With a cell it waits for whatever comes first.
     fn watch(&mut self) {
-        let others = self.beacon_by.into_iter().chain(self.authorised_by);
+        let others = self.beacon_by.into_iter().chain(self.authorised_by).chain(self.scans_at());
         self.deadline = others.chain([self.keep_alive_at]).min();
     }
 }

@@ -48,6 +48,9 @@ pub fn check_outages(scenario: &Scenario) -> Result<(), Problem> {
             return Err(problem.help("write `medium = { kind = \"dedicated\" }`, or leave `outages` out"));
         }
         check_outage(scenario, &field, cell.outages.as_deref(), &cell.rate)?;
+        let backhaul = &cell.backhaul;
+        let field = format!("{field}.backhaul");
+        check_outage(scenario, &field, backhaul.outages.as_deref(), &backhaul.rate.into())?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use crate::problem::{Problem, quoted_key};
 use crate::schema::{CellSpec, HostSpec, Scenario, Way};
 use crate::suggest::known_value;
+use roamlab_engine::Duration;
 use roamlab_mobility::{MobilitySpec, commanders};
 use roamlab_radio::{MediumSpec, SignalSpec, Wifi};
 
@@ -27,7 +28,45 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
             check_first_visit(scenario, host, at)?;
         }
     }
+    check_transitions(scenario)?;
     check_commanded(scenario)
+}
+
+/// Requests of base stations name cells and hosts of the scenario.
+fn check_transitions(scenario: &Scenario) -> Result<(), Problem> {
+    let Some(wifi) = scenario.radio.roaming() else { return Ok(()) };
+    for (number, spec) in wifi.transitions.iter().enumerate() {
+        let at = |part: &str| format!("radio.transitions[{number}].{part}");
+        let of_cells = std::iter::once(("cell".to_owned(), &spec.cell)).chain(
+            spec.candidates.iter().enumerate().map(|(place, cell)| (format!("candidates[{place}]"), cell)),
+        );
+        for (part, cell) in of_cells {
+            if !scenario.cells.contains_key(cell) {
+                let problem = Problem::at(at(&part), format!("there is no cell \"{cell}\""));
+                return Err(problem.help(known_value(cell, scenario.cells.keys().map(String::as_str))));
+            }
+        }
+        if let Some(place) = spec.candidates.iter().position(|cell| *cell == spec.cell) {
+            let problem = Problem::at(
+                at(&format!("candidates[{place}]")),
+                "a host that is asked to go is in this cell",
+            );
+            return Err(problem.help("write another cell, or leave `candidates` out for all others"));
+        }
+        for (place, host) in spec.hosts.iter().enumerate() {
+            if !scenario.hosts.iter().any(|known| known.name == *host) {
+                let problem =
+                    Problem::at(at(&format!("hosts[{place}]")), format!("there is no host \"{host}\""));
+                let hosts = scenario.hosts.iter().map(|known| known.name.as_str());
+                return Err(problem.help(known_value(host, hosts)));
+            }
+        }
+        if spec.disassociates_after == Some(Duration::ZERO) {
+            let problem = Problem::at(at("disassociates_after"), "expected more than 0, got 0");
+            return Err(problem.help("write for example \"1 s\", or leave this out"));
+        }
+    }
+    Ok(())
 }
 
 /// A host that measures goes to the cell that an agent commands, and needs such an agent.
@@ -36,7 +75,19 @@ fn check_commanded(scenario: &Scenario) -> Result<(), Problem> {
     let commanded = |host: &HostSpec| {
         protocols.iter().any(|spec| spec.commands_hosts() && spec.domain().has_host(&host.name))
     };
-    if scenario.radio.measurement().is_none() || scenario.hosts.iter().all(commanded) {
+    let measures = scenario.radio.measurement().is_some();
+    if measures && scenario.radio.roaming().is_some() {
+        let commander = protocols.iter().find(|spec| spec.commands_hosts());
+        return commander.map_or(Ok(()), |spec| {
+            let message = format!(
+                "stations of 802.11 choose their cells themselves, and {} commands its hosts",
+                spec.title()
+            );
+            let problem = Problem::at("radio.kind", message);
+            Err(problem.help("write `radio.kind = \"hard\"`, or another protocol, which commands no hosts"))
+        });
+    }
+    if !measures || scenario.hosts.iter().all(commanded) {
         return Ok(());
     }
     let others = protocols.iter().filter(|spec| !spec.commands_hosts());
@@ -197,14 +248,14 @@ fn check_first_visit(
     if host.stays().len() > 1 {
         let problem = Problem::at(
             at("visits[1]"),
-            "expected one visit: hosts measure by position, and their agents choose the next cell",
+            "expected one visit: hosts measure by position, and go to the next cell by its level",
         );
         return Err(problem.help("write only the visit that it begins with"));
     }
     if first.until.is_some() {
         let problem = Problem::at(
             at("visits[0].until"),
-            "expected no `until`: hosts measure by position, and their agents choose when to leave",
+            "expected no `until`: hosts measure by position, and leave a cell by its level",
         );
         return Err(problem.help("remove this"));
     }

@@ -108,7 +108,7 @@ fn add(scenario: &mut Scenario, topology: &TopologySpec, number: usize) -> Resul
             drops: Vec::new(),
             reverse_drops: Vec::new(),
             changes: Vec::new(),
-            outages: None,
+            outages: link.outages.clone(),
         });
     }
     let Some(cells) = topology.cells() else { return Ok(()) };

@@ -132,6 +132,9 @@ pub struct BackhaulSpec {
     /// Random loss from the base station to the router, if it is another one; 0: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_loss: Option<LossSpec>,
+    /// Outages at random times, the same both ways; absent: none. Each link of a topology has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outages: Option<Box<OutageSpec>>,
 }
 
 impl BackhaulSpec {

@@ -146,7 +146,7 @@ const ABSENT: &[Absent] = &[
     Absent {
         words: &["wifi", "wi-fi", "wlan"],
         nearest: "802.11",
-        how: "roaming of 802.11 by its frames; the [air](models/dcf.md) is 802.11a, b or g without rate adaptation",
+        how: "roaming of 802.11 by its frames, by signal or by requests of base stations; the [air](models/dcf.md) is 802.11a, b or g without rate adaptation",
         section: "radios-and-media",
     },
     Absent {

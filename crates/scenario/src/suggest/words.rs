@@ -149,8 +149,8 @@ const SIGNAL: Answer = Text(
      and `radio.measurement` with `signal = \"positions\"`",
 );
 const CHANGES: Answer = Text(
-    "a cell does not change: `changes` is a field of `[[links]]`; for an outage of the air end a host's visit with `until`, \
-     and begin the next one later",
+    "a cell does not change: `changes` is a field of `[[links]]`; for outages of the air write `outages`, or end a host's \
+     visit with `until`, and begin the next one later",
 );
 const ADDRESS: Answer =
     Text("Roamlab gives addresses itself: leave this out, and use the name where you would use an address");
@@ -316,7 +316,9 @@ const KNOWN: &[Known] = &[
     Known { words: &["wpa", "wpa2", "wpa3", "80211i", "8021x", "encryption", "auth", "authentication", "eap", "psk", "passphrase", "radius"], among: "missed_beacons", answer: Text("write `security = { kind = \"psk\" }`, or `{ kind = \"eap\", server = \"NODE\" }` with the node of the authentication server") },
     Known { words: &["80211r", "ft", "ftpsk", "fastroaming", "fasttransition", "okc", "pmkcaching", "pmksa"], among: "missed_beacons", answer: Text("write it in `security`: `fast_transition = true`, and `key_caching` with `kind = \"eap\"`") },
     Known { words: &["80211k", "rrm", "neighborreport", "neighbourreport", "neighborreports", "neighborlist"], among: "missed_beacons", answer: Name("neighbour_reports") },
-    Known { words: &["measurement", "signal", "rssi", "rssithreshold", "bgscan", "roamingthreshold", "threshold", "trajectory", "positions"], among: "missed_beacons", answer: Text("stations of 802.11 roam by beacons here, not by signal strength: they look for another access point after `missed_beacons` beacons are lost. The nearest is to leave this out, to write in `visits` when the signal would have become too weak, and `overlap` for how long both can be heard; see docs/models/wifi-roaming.md") },
+    Known { words: &["signal", "rssi", "rssithreshold", "bgscan", "roamingthreshold", "threshold", "roamthreshold"], among: "missed_beacons", answer: Text("a station of 802.11 roams by signal with `measurement = { signal = \"positions\" }`, or `measurement = {}` for levels that follow the visits, and `background_scan = { short_interval = \"30 s\", threshold_dbm = -65.0, long_interval = \"300 s\" }`, as `bgscan=\"simple:30:-65:300\"`; see docs/models/wifi-roaming.md") },
+    Known { words: &["btm", "bsstransition", "bsstm", "80211v", "wnm", "disassociationimminent"], among: "missed_beacons", answer: Name("transitions") },
+    Known { words: &["trajectory", "positions"], among: "missed_beacons", answer: Text("a host's way is its `trajectory` in `[[hosts]]`, and a cell's place its `transmitter`, with `radio.measurement.signal = \"positions\"`") },
     Known { words: &["lte", "nr", "5g", "umts", "3gpp", "x2", "4g"], among: "802.11", answer: Text("LTE and 5G are protocols, not radios: write `mobility.kind = \"lte-x2\"` or \"nr\", and `[radio]` with `kind = \"hard\"` and `measurement = {}`") },
     Known { words: &["mip", "mipv4", "mobileipv4", "mobileip4", "cmip"], among: "mobile-ip", answer: Name("mobile-ip") },
     Known { words: &["x2", "x2handover", "4g"], among: "lte-x2", answer: Name("lte-x2") },

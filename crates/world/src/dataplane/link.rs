@@ -215,6 +215,8 @@ pub struct Link {
     apart: VecDeque<Apart>,
     /// When the last of those that it has listed so far arrives, or would have.
     last_arrival: Time,
+    /// (802.11) its host is on another channel: it sends management frames alone.
+    paused: bool,
     /// Its place on a medium; `None`: it sends alone, from point to point.
     station: Option<Station>,
     /// Schedule of its transmissions; `None`: its rate.

@@ -1,6 +1,7 @@
 //! Builds a world from a checked scenario.
 
 mod channels;
+mod impairments;
 mod planned;
 
 use self::channels::Channels;
@@ -24,27 +25,23 @@ use crate::run::install;
 use crate::run::ns2;
 use crate::run::options::{Replication, RunOptions, network_part};
 use crate::run::world::{Planes, World};
-use crate::wifi::Stations;
 use crate::wifi::association::Associations;
+use crate::wifi::{Request, Stations};
 use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
-    BearerShare, CellScheduler, Duplicates, FileTransmitter, LossProcess, LossSpec, Meter, OutagePackets,
-    OutageSpec, Outages, Player, Positions, RecordedTransmitter, Role, Schedule, Signal, SignalSpec,
-    SteppedTransmitter, Visit, Wifi,
+    BearerShare, CellScheduler, Duplicates, Meter, Positions, Role, Schedule, Signal, SignalSpec, Transition,
+    Visit, Wifi,
 };
 use roamlab_record::Names;
 use roamlab_record::capture::Capture;
 use roamlab_record::ids::{LinkId, NodeId};
 use roamlab_record::probe::{Wanted, tables};
-use roamlab_scenario::{
-    FlowSpec, ForeignMarks, HostSpec, LinkRate, NetworkSize, RecordedDelay, SIGNALLING, Scenario, Way,
-};
+use roamlab_scenario::{FlowSpec, ForeignMarks, HostSpec, NetworkSize, SIGNALLING, Scenario, Way};
 use roamlab_traffic::{App, AppSpec};
 use roamlab_transport::Setting;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Builds the world of a scenario that has been checked.
 pub fn build(scenario: &Scenario, draw: Replication, options: &RunOptions<'_>) -> World {
@@ -57,7 +54,7 @@ pub struct Shared {
     pub world: World,
     /// The places of the alternatives that ask the world for the same things.
     pub alternatives: Vec<usize>,
-    /// When the first host makes its second visit, if one does.
+    /// When the first host makes its second visit, or is asked to, if one is.
     pub second_visit: Option<Time>,
 }
 
@@ -163,50 +160,6 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Makes a link follow the files of its rate and delay, if it has any.
-    fn record_of(&mut self, id: LinkId, rate: &LinkRate, delay: Option<&RecordedDelay>, way: Way) {
-        match rate {
-            LinkRate::Constant(_) | LinkRate::Channel(_) => {}
-            LinkRate::Recorded(rate) => {
-                let trace = rate.file(way).content().map(Arc::clone);
-                let transmitter = trace.map(RecordedTransmitter::new).map(FileTransmitter::Opportunities);
-                transmitter.into_iter().for_each(|it| self.links.record_of(id, it));
-            }
-            LinkRate::Table(rate) => {
-                let Some(series) = rate.file(way).content() else { return };
-                let transmitter = SteppedTransmitter::new(Arc::clone(series), rate.at_end);
-                self.links.record_of(id, FileTransmitter::Table(transmitter));
-                let rates = Player::new(Arc::clone(series), Duration::ZERO, rate.at_end);
-                self.links.follow_rates(id, rates);
-            }
-        }
-        if let Some((delay, series)) = delay.and_then(|delay| Some((delay, delay.file(way).content()?))) {
-            let step = delay.step.unwrap_or_default();
-            let delays = Player::new(Arc::clone(series), step, delay.at_end);
-            self.links.follow_delays(id, delays, delay.order);
-        }
-    }
-
-    /// Gives a link its random loss, with a stream of its name.
-    fn lose_at_random(&mut self, id: LinkId, loss: Option<&LossSpec>) {
-        if let Some(spec) = loss {
-            let rng = self.streams.named(&format!("{}/loss", self.links[id].name));
-            self.links.lose_at_random(id, LossProcess::new(spec, rng));
-        }
-    }
-
-    /// Gives links outages at the same times, from the stream of this name.
-    fn fail_in_outages(&mut self, ids: &[LinkId], name: &str, spec: Option<&OutageSpec>) {
-        let Some(spec) = spec else { return };
-        let outages = Outages::new(spec.clone(), self.streams.named(&format!("{name}/outages")));
-        for &id in ids {
-            match spec.packets {
-                OutagePackets::Held => self.links.hold_in(id, outages.clone()),
-                OutagePackets::Lost => self.links.lose_in(id, outages.clone()),
-            }
-        }
-    }
-
     fn wired(&mut self) {
         for link in &self.scenario.links {
             let names = link.between.each_ref().map(String::as_str);
@@ -220,7 +173,8 @@ impl<'a> Builder<'a> {
                 self.links.set_impairments(id, forced, changes(link, way));
                 self.lose_at_random(id, link.loss(way));
             }
-            self.fail_in_outages(&built, &self.links[built[0]].name.clone(), link.outages.as_deref());
+            let failing = self.links[built[0]].name.clone();
+            self.fail_in_outages(&built, &failing, link.outages.as_deref());
         }
     }
 
@@ -233,6 +187,8 @@ impl<'a> Builder<'a> {
             for (id, way) in built.into_iter().zip([Way::There, Way::Back]) {
                 self.lose_at_random(id, spec.backhaul.loss(way));
             }
+            let failing = self.links[built[0]].name.clone();
+            self.fail_in_outages(&built, &failing, spec.backhaul.outages.as_deref());
             let (cell, base_station) = (CellId(cells.len() as u32), self.node(name));
             let ends = (base_station, End::Cell(cell));
             let shape = (spec.rate.mean(Way::There), spec.delay.mean(Way::There));
@@ -397,6 +353,24 @@ impl<'a> Builder<'a> {
         Some(Measuring { signal, meter, period: spec.period })
     }
 
+    /// The requests of base stations to their hosts.
+    fn requests(&self, wifi: &Wifi, cells: &[Cell]) -> Vec<Request> {
+        let number = |name: &String| CellId(number_of(name, cells) as u32);
+        let candidates = |spec: &Transition| match spec.candidates.as_slice() {
+            [] => (0..cells.len() as u32).map(CellId).filter(|&cell| cell != number(&spec.cell)).collect(),
+            named => named.iter().map(number).collect(),
+        };
+        let request = |spec: &Transition| Request {
+            cell: number(&spec.cell),
+            asks_at: Some(Time::ZERO + spec.at),
+            ends_at: spec.disassociates_after.map(|after| Time::ZERO + spec.at + after),
+            hosts: spec.hosts.iter().map(|host| self.ids[host.as_str()]).collect(),
+            candidates: candidates(spec),
+            asked: Vec::new(),
+        };
+        wifi.transitions.iter().map(request).collect()
+    }
+
     fn flows(&self) -> Vec<Flow> {
         let specs = &self.scenario.flows;
         let app =
@@ -481,7 +455,11 @@ impl<'a> Builder<'a> {
         let is_host = self.mobiles.iter().map(Option::is_some);
         let server_of = |wifi: &Wifi| wifi.security.server.as_deref().map(|server| self.ids[server]);
         let server = scenario.radio.roaming().and_then(server_of);
-        let stations = Stations::new(scenario.radio.roaming(), server, is_host);
+        let requests = scenario.radio.roaming().map(|wifi| self.requests(wifi, &cells)).unwrap_or_default();
+        let second = scenario.hosts.iter().filter_map(|host| host.stays().get(1));
+        let second = second.map(|stay| Time::ZERO + stay.at.saturating_sub(scenario.radio.overlap()));
+        let second_visit = second.chain(requests.iter().filter_map(|request| request.asks_at)).min();
+        let stations = Stations::new(scenario.radio.roaming(), server, requests, is_host);
         let mut cells = Cells::new(cells, self.mobiles, &scenario.radio);
         let setting = install::install(scenario, (&mut self.nodes, &mut cells), (&self.ids, &self.streams));
         let mut cx = Context::default();
@@ -506,9 +484,6 @@ impl<'a> Builder<'a> {
         };
         let (alternatives, installed): (Vec<usize>, Vec<Alternative>) =
             others.iter().enumerate().filter_map(alternative).unzip();
-        let second = scenario.hosts.iter().filter_map(|host| host.stays().get(1));
-        let second_visit =
-            second.map(|stay| Time::ZERO + stay.at.saturating_sub(scenario.radio.overlap())).min();
         let rules = Rules {
             tunnel_ecn: scenario.network.tunnel_ecn,
             policer: policer(scenario.network.foreign_marks, setting.mark),
@@ -528,7 +503,8 @@ impl<'a> Builder<'a> {
         network.mark_special(&cx);
         let planes = Planes { cx, network, agents };
         let size = network_part(&NetworkSize::of(scenario));
-        let world = World { flows, planes, stations, names, events: 0, rare: None, packet_hops: 0, size };
+        let mut world = World { flows, planes, stations, names, events: 0, rare: None, packet_hops: 0, size };
+        world.wlan().plan_requests();
         Shared { world, alternatives, second_visit }
     }
 }

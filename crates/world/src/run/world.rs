@@ -236,6 +236,7 @@ impl World {
             Event::Motion { node } => agents.move_host(node, network, cx),
             Event::Entry { node } => agents.commanded_entry(node, network, cx),
             Event::Roaming { node } => self.wlan().wake(node),
+            Event::Measurement { node } if network.cells().roam() => self.wlan().measure(node),
             Event::Measurement { node } => agents.measure(node, network, cx),
             Event::Repetition { slot } => agents.repeat(slot, network, cx),
             Event::Delayed { slot } => agents.release_delayed(slot, network, cx),
@@ -317,7 +318,7 @@ impl World {
     }
 
     /// The 802.11 layer 2 and what it uses.
-    fn wlan(&mut self) -> Wlan<'_> {
+    pub(crate) fn wlan(&mut self) -> Wlan<'_> {
         let World { stations, planes: Planes { cx, network: net, agents }, .. } = self;
         Wlan { stations, agents, net, cx }
     }

@@ -1,6 +1,7 @@
 //! The hosts associated with an 802.11 base station, the signs of their presence, and their keys. It sends no frames for
 //! others.
 
+use super::power_save::PowerSave;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use roamlab_radio::{Authenticator, Wifi};
@@ -19,6 +20,8 @@ pub struct Associations {
     armed: Option<Time>,
     /// Hosts whose key of fast transition the base station has.
     keys: BTreeSet<Addr>,
+    /// Hosts that are away, and the frames for them.
+    pub power_save: PowerSave,
 }
 
 #[derive(Clone, Debug)]
@@ -43,6 +46,7 @@ impl Associations {
             dismissed: BTreeMap::new(),
             armed: None,
             keys: BTreeSet::new(),
+            power_save: PowerSave::new(wifi.ap_held_frames),
         }
     }
 
@@ -57,6 +61,12 @@ impl Associations {
     pub fn add_unauthorised(&mut self, host: Addr, authenticator: Authenticator, now: Time) {
         let authenticator = Some((authenticator, CauseId::START));
         self.hosts.insert(host, Association { failed: 0, seen: now, authenticator, authorised: false });
+    }
+
+    /// The hosts whose data pass.
+    pub fn authorised(&self) -> Vec<Addr> {
+        let authorised = self.hosts.iter().filter(|(_, association)| association.authorised);
+        authorised.map(|(host, _)| *host).collect()
     }
 
     /// True if a host's data pass.

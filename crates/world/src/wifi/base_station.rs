@@ -22,6 +22,9 @@ impl Wlan<'_> {
                     let led = Cause::root(Kind::OnAir).about(Some(self.net.address(host)));
                     self.led_by(CurrentCause::New(led), |wlan| {
                         wlan.hear(host, StationEvent::Cell { offer, beacon: true });
+                        if wlan.net.holds_for(cell, host) {
+                            wlan.hear(host, StationEvent::Waiting(cell.0));
+                        }
                     });
                 }
             }
@@ -36,7 +39,9 @@ impl Wlan<'_> {
         if self.net.associations(cell).is_some_and(|hosts| hosts.failed(host)) {
             let node = self.net.node_at(host);
             let row = node.map_or(CauseId::START, |node| self.net.cells().why_unheard(node, cell, self.cx));
-            self.led_by(CurrentCause::Row(row), |wlan| wlan.dismiss(cell, host, "gone-by-retries"));
+            self.led_by(CurrentCause::Row(row), |wlan| {
+                wlan.dismiss(cell, host, "gone-by-retries", Management::Deauthentication)
+            });
         }
     }
 
@@ -50,9 +55,13 @@ impl Wlan<'_> {
             Management::EapResponse | Management::KeyMessage2 | Management::KeyMessage4 => {
                 return self.key_frame(frame);
             }
-            Management::NullData if self.why_absent(cell, addr).is_some() => {
+            Management::NullData | Management::PowerSave | Management::Awake
+                if self.why_absent(cell, addr).is_some() =>
+            {
                 Some(Management::Deauthentication)
             }
+            Management::PowerSave => return self.net.doze(cell, addr, self.cx),
+            Management::Awake => return self.net.wake(cell, addr, self.cx),
             _ => kind.answer(),
         };
         if let Some(kind) = answer {
@@ -75,13 +84,14 @@ impl Wlan<'_> {
         if let Some(hosts) = self.net.associations(cell) {
             hosts.add(host, now);
         }
+        self.net.wake(cell, host, self.cx);
         let (station, _) = self.net.base_station(cell);
         self.agents.notify_agents(station, host, &L2Trigger::HostArrived { host }, self.net, self.cx);
         self.look_for_silent(cell);
     }
 
-    /// A base station takes a host as gone.
-    pub(super) fn dismiss(&mut self, cell: CellId, host: Addr, phase: &'static str) {
+    /// A base station takes a host as gone, and tells it so by a frame of this kind.
+    pub(super) fn dismiss(&mut self, cell: CellId, host: Addr, phase: &'static str, kind: Management) {
         let (Some(node), (station, _)) = (self.net.node_at(host), self.net.base_station(cell)) else {
             return;
         };
@@ -95,8 +105,9 @@ impl Wlan<'_> {
             if had_data {
                 wlan.notify(station, node, &L2Trigger::HostGone { host });
             }
+            wlan.net.wake(cell, host, wlan.cx);
             wlan.net.flush_air(cell, host, row, wlan.cx);
-            let frame = ManagementFrame { kind: Management::Deauthentication, host: node, cell, number: 0 };
+            let frame = ManagementFrame { kind, host: node, cell, number: 0 };
             wlan.send_frame(station, frame);
         });
     }
@@ -111,7 +122,9 @@ impl Wlan<'_> {
         }
         for host in silent {
             let led = CurrentCause::Row(self.net.cells().moved(host));
-            self.led_by(led, |wlan| wlan.dismiss(cell, host, "gone-by-silence"));
+            self.led_by(led, |wlan| {
+                wlan.dismiss(cell, host, "gone-by-silence", Management::Deauthentication)
+            });
         }
     }
 

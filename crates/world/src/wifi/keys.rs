@@ -21,6 +21,7 @@ impl Wlan<'_> {
         if let Some(hosts) = self.net.associations(cell) {
             hosts.add_unauthorised(addr, authenticator, now);
         }
+        self.net.wake(cell, addr, self.cx);
         self.authenticate(frame, &actions);
     }
 
@@ -88,7 +89,9 @@ impl Wlan<'_> {
                     });
                 }
                 AuthenticatorAction::Authorise => self.authorise(frame),
-                AuthenticatorAction::Fail => self.dismiss(cell, addr, "gone-by-keys"),
+                AuthenticatorAction::Fail => {
+                    self.dismiss(cell, addr, "gone-by-keys", Management::Deauthentication)
+                }
             }
         }
         let Some(hosts) = self.net.associations(cell) else { return };

@@ -206,12 +206,17 @@ fn laws_hold_in_random_outages() {
             drawn_law(&mut rng, between),
             drawn_law(&mut rng, length)
         );
+        let link = format!(r#"rate = "3.7 Mbit/s", delay = "20 ms", loss = {loss:.4}, outages = {outages}"#);
+        let network = match number / 4 % 2 {
+            0 => format!(r#"links = [{{ between = ["n-0", "n-1"], {link} }}]"#),
+            _ => format!(r#"topology = [{{ kind = "line", name = "n", nodes = 2, link = {{ {link} }} }}]"#),
+        };
         let tables = results(
             &format!(
                 r#"
                 run = {{ duration = "200 s" }}
-                links = [{{ between = ["a", "b"], rate = "3.7 Mbit/s", delay = "20 ms", loss = {loss:.4}, outages = {outages} }}]
-                flows = [{{ name = "file", path = ["a", "b"], transport = {{ kind = "{transport}" }}, app = {{ kind = "ftp", packets = "1500 pkt" }} }}]
+                {network}
+                flows = [{{ name = "file", path = ["n-0", "n-1"], transport = {{ kind = "{transport}" }}, app = {{ kind = "ftp", packets = "1500 pkt" }} }}]
                 "#
             ),
             Replication { run: number as u64, ..DRAW },
@@ -226,6 +231,84 @@ fn laws_hold_in_random_outages() {
         let others = rows(&tables, "drops", ["reason"]).into_iter().filter(|row| !is_random(row)).count();
         assert!(packets == "lost" || others == 0, "{number}: {outages}");
     }
+}
+
+/// A download by a host in a cell of a tree of one level, with this network.
+fn below_a_root(network: &str) -> Vec<Table> {
+    results(
+        &format!(
+            r#"
+            run = {{ duration = "60 s" }}
+            hosts = [{{ name = "mh", home = "n-0-0", visits = [{{ cell = "n-bs-1", at = "0 s" }}] }}]
+            mobility = {{ kind = "mobile-ip" }}
+            flows = [{{ name = "file", path = ["n-0-0", "mh"], transport = {{ kind = "tcp" }}, app = {{ kind = "ftp", packets = "2000 pkt" }} }}]
+            {network}
+            "#
+        ),
+        DRAW,
+    )
+}
+
+#[test]
+fn links_and_cells_of_a_topology_have_the_outages_of_the_same_ones_written_one_by_one() {
+    let outages = |ms: u64, packets: &str| {
+        format!(
+            r#"outages = {{ between = {{ kind = "exponential", mean = "{ms} ms" }}, length = "90 ms", packets = "{packets}" }}"#
+        )
+    };
+    let link = format!(r#"rate = "20 Mbit/s", delay = "5 ms", {}"#, outages(1_000, "lost"));
+    let queue = r#"queue = { kind = "droptail", limit = "200 pkt" }"#;
+    let cell = format!(
+        r#"rate = "4 Mbit/s", delay = "5 ms", {queue}, {}, backhaul = {{ rate = "20 Mbit/s", delay = "1 ms", {} }}"#,
+        outages(2_000, "held"),
+        outages(700, "lost")
+    );
+    let generated = below_a_root(&format!(
+        r#"topology = [{{ kind = "tree", name = "n", depth = 1, fan_out = 2, link = {{ {link} }}, cells = {{ {cell} }} }}]"#
+    ));
+    let written = below_a_root(&format!(
+        r#"
+        links = [{{ between = ["n-0-0", "n-1-0"], {link} }}, {{ between = ["n-0-0", "n-1-1"], {link} }}]
+        cells = {{ n-bs-0 = {{ router = "n-1-0", {cell} }}, n-bs-1 = {{ router = "n-1-1", {cell} }} }}
+        "#
+    ));
+    assert_eq!(generated, written);
+    assert_eq!(rows(&generated, "flows", ["delivered_pkts"])[0][0], "2000");
+    // Those of the link lose packets, those of the backhaul too, and those of the air hold them.
+    let lost = ["n-0-0->n-1-1", "n-1-1->n-bs-1", "n-bs-1/air"].map(|place| lost(&generated, place).len());
+    assert!(lost[0] > 0 && lost[1] > 0 && lost[2] == 0, "{lost:?}");
+    let places = rows(&generated, "causes", ["kind", "place"]);
+    let begun = |place: &str| places.iter().filter(|row| row[0] == "link-outage" && row[1] == place).count();
+    // The other router and its cell have no packets to lose.
+    let other = begun("n-0-0->n-1-0") + begun("n-1-0->n-bs-0");
+    assert!(begun("n-0-0->n-1-1") > 0 && begun("n-1-1->n-bs-1") > 0 && other == 0, "{other}");
+}
+
+#[test]
+fn what_a_topology_cannot_have_is_refused_with_what_to_write() {
+    let report = |link: &str, cells: &str| {
+        let text = format!(
+            "run = {{ duration = \"1 s\" }}\ntopology = [{{ kind = \"tree\", name = \"n\", depth = 1, fan_out = 2, \
+             link = {{ rate = \"1 Mbit/s\", delay = \"1 ms\"{link} }}{cells} }}]\n"
+        );
+        Scenario::parse(&text, "test.toml").err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let never = r#", outages = { between = "0 s", length = "1 s", packets = "lost" }"#;
+    let cells = |part: &str, medium: &str| {
+        format!(
+            r#", cells = {{ rate = "1 Mbit/s", delay = "1 ms", queue = {{ kind = "droptail", limit = "9 pkt" }}, backhaul = {{ rate = "1 Mbit/s", delay = "1 ms" }}{part}{medium} }}"#
+        )
+    };
+    assert_eq!(report("", &cells("", "")), "");
+    let of_links = report(never, "");
+    assert!(of_links.contains("topology[0].link.outages.between"), "{of_links}");
+    let of_cells = report("", &cells(never, ""));
+    assert!(of_cells.contains("topology[0].cells.outages.between"), "{of_cells}");
+    let once = r#", outages = { between = "1 s", length = "1 s", packets = "lost" }"#;
+    let shared = report("", &cells(once, r#", medium = { kind = "shared" }"#));
+    assert!(shared.contains("outages") && shared.contains("dedicated"), "{shared}");
+    let recorded = report(r#", loss = { kind = "recorded", trace = "loss.csv" }"#, "");
+    assert!(recorded.contains("[[links]]"), "{recorded}");
 }
 
 #[test]

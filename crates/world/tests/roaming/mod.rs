@@ -4,4 +4,5 @@ mod facts;
 mod keys;
 mod lab;
 mod phases;
+mod signal;
 mod trouble;

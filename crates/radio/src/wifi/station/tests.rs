@@ -1,11 +1,17 @@
 use super::*;
+use crate::Strength;
 
 fn at(micros: u64) -> Time {
     Time::ZERO + Duration::from_micros(micros)
 }
 
 fn offer(cell: u32, strength: u64) -> Offer {
-    Offer { cell, channel: cell + 1, interval: Duration::from_micros(102_400), strength: at(strength) }
+    Offer {
+        cell,
+        channel: cell + 1,
+        interval: Duration::from_micros(102_400),
+        strength: Strength::Since(at(strength)),
+    }
 }
 
 fn sent(management: bool, outcome: TxOutcome) -> StationEvent {
@@ -267,4 +273,143 @@ fn a_scan_that_finds_nothing_is_repeated_after_a_rest() {
         StationAction::Authenticate(1),
     ];
     assert_eq!(station.done(), expected);
+}
+
+/// A station with cell 0 on channel 1 at -70 dBm since its association, that scans in the background.
+fn with_levels(wifi: Wifi) -> (Driven, Time) {
+    let background_scan = Some(Box::new(crate::BackgroundScan {
+        short_interval: Duration::from_secs(2),
+        long_interval: Duration::from_secs(10),
+        ..crate::BackgroundScan::default()
+    }));
+    let measurement = Some(Box::default());
+    let mut station = Driven::new(Wifi { background_scan, measurement, missed_beacons: 0, ..wifi });
+    station.wait(false);
+    station.hear(sent(true, TxOutcome::Received), at(100));
+    station.hear(StationEvent::Cell { offer: level(0, -70.0), beacon: false }, at(200));
+    station.wait(true);
+    station.wait(true);
+    station.wait(false);
+    station.hear(sent(true, TxOutcome::Received), station.station.next_deadline().unwrap());
+    let now = at(station.wait(false));
+    station.hear(StationEvent::Authenticated(0), now);
+    station.hear(StationEvent::Associated(0), now);
+    station.done();
+    (station, now)
+}
+
+fn level(cell: u32, dbm: f64) -> Offer {
+    Offer { strength: Strength::of_level(dbm), ..offer(cell, 0) }
+}
+
+/// Looks at both channels, and hears these cells; it is back at the time that is returned.
+fn looks(station: &mut Driven, away: Time, heard: &[Offer]) -> Time {
+    station.hear(StationEvent::Quiet, away);
+    for channel in [1, 2] {
+        let probes = at(station.wait(false));
+        station.hear(sent(true, TxOutcome::Received), probes);
+        let there: Vec<&Offer> = heard.iter().filter(|offer| offer.channel == channel).collect();
+        for offer in &there {
+            station.hear(StationEvent::Cell { offer: **offer, beacon: false }, probes);
+        }
+        if !there.is_empty() {
+            station.wait(true);
+        }
+        station.wait(false);
+    }
+    station.station.next_deadline().unwrap()
+}
+
+#[test]
+fn a_weak_cell_is_left_for_one_that_is_stronger_by_enough() {
+    for (other, roams) in [(-65.001, false), (-65.0, true)] {
+        let (mut station, entered) = with_levels(Wifi::default());
+        assert_eq!(
+            at(station.wait(false)),
+            entered + Duration::from_secs(2),
+            "short interval: below -65 dBm"
+        );
+        assert_eq!(station.done(), [StationAction::Note("background-scan"), StationAction::Doze(0)]);
+        let due = entered + Duration::from_secs(2);
+        looks(&mut station, due, &[level(0, -70.0), level(1, other)]);
+        let scanned = [
+            StationAction::Tune(1),
+            StationAction::Probe,
+            StationAction::Tune(2),
+            StationAction::Probe,
+            StationAction::Note("scanned"),
+            StationAction::Tune(1),
+            StationAction::Wake(0),
+        ];
+        assert_eq!(station.done(), scanned);
+        // Each channel: delay of 0.1 ms, and 11 ms behind the answer.
+        let back = due + Duration::from_micros(2 * 11_100);
+        station.hear(sent(true, TxOutcome::Received), back);
+        let expected = match roams {
+            true => vec![
+                StationAction::Note("roam"),
+                StationAction::Leave(0),
+                StationAction::Tune(2),
+                StationAction::Authenticate(1),
+            ],
+            false => vec![],
+        };
+        assert_eq!(station.done(), expected, "{other}");
+        if !roams {
+            assert_eq!(station.station.next_deadline(), Some(back + Duration::from_secs(2)));
+        }
+    }
+}
+
+#[test]
+fn a_long_scan_returns_to_its_channel_in_between() {
+    let (mut station, entered) = with_levels(Wifi::default());
+    station.station.wifi.scan = Scan::Passive;
+    let due = station.station.next_deadline().unwrap();
+    assert!(due > entered);
+    station.wait(false);
+    station.done();
+    station.hear(StationEvent::Quiet, due);
+    // One channel of 120 ms; a second one would be more than 125 ms.
+    assert_eq!(at(station.wait(false)), due + Duration::from_millis(120));
+    assert_eq!(station.done(), [StationAction::Tune(1), StationAction::Tune(1), StationAction::Wake(0)]);
+    let back = due + Duration::from_millis(121);
+    station.hear(sent(true, TxOutcome::Received), back);
+    assert_eq!(at(station.wait(false)), back + Duration::from_millis(200), "on the channel of its cell");
+    assert_eq!(station.done(), [StationAction::Doze(0)]);
+    station.hear(StationEvent::Quiet, back + Duration::from_millis(201));
+    assert_eq!(station.done(), [StationAction::Tune(2)]);
+}
+
+#[test]
+fn a_request_is_followed_to_the_first_candidate_found_or_refused() {
+    let mut channels = Channels::default();
+    channels.insert(2);
+    let asked = StationEvent::Transition { cell: 0, request: 0, channels };
+    let answers = |wifi: Wifi, heard: &[Offer]| {
+        let (mut station, entered) = with_levels(wifi);
+        station.station = station.station.clone().with_candidates([vec![1]].into());
+        let now = entered + Duration::from_millis(500);
+        station.hear(asked, now);
+        if station.actions.contains(&StationAction::Doze(0)) {
+            let back = looks(&mut station, now, heard);
+            station.hear(sent(true, TxOutcome::Received), back);
+        }
+        let answered = station.done();
+        station.hear(sent(true, TxOutcome::Received), now + Duration::from_millis(100));
+        (answered.last().copied(), station.done())
+    };
+    let respond = |status| Some(StationAction::Respond { cell: 0, request: 0, status });
+    let roams = [
+        StationAction::Note("transition"),
+        StationAction::Leave(0),
+        StationAction::Tune(2),
+        StationAction::Authenticate(1),
+    ];
+    // A weaker candidate too: the base station decides.
+    let found = answers(Wifi::default(), &[level(0, -70.0), level(1, -80.0)]);
+    assert_eq!(found, (respond(0), roams.to_vec()));
+    assert_eq!(answers(Wifi::default(), &[level(0, -70.0)]), (respond(7), vec![]));
+    let refuses = Wifi { on_transition: crate::OnTransition::Refuse, ..Wifi::default() };
+    assert_eq!(answers(refuses, &[]), (respond(1), vec![]));
 }

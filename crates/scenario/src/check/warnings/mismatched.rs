@@ -31,6 +31,7 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
         }
     }
     found.extend(of_cells(scenario));
+    found.extend(of_stations(scenario));
     found.extend(of_losses(scenario));
     found.extend(of_flows(scenario));
     found.extend(of_plans(scenario));
@@ -104,6 +105,38 @@ fn short_scans(scenario: &Scenario) -> Option<Vec<Problem>> {
         Problem::at(field, &message).help(format!("write at least \"{interval}\"")),
         Problem::at(beacons, message).help(format!("write at most \"{listens}\", or a longer `{field}`")),
     ])
+}
+
+/// Fields of stations of 802.11 that nothing reads, and requests that come behind the end of the run.
+fn of_stations(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    let Some(wifi) = scenario.radio.roaming() else { return Vec::new() };
+    let one = |field: &str, message: &str, help: &str| {
+        vec![Problem::at(format!("radio.{field}"), message).help(help.to_owned())]
+    };
+    let mut found = Vec::new();
+    for field in ["t310", "n310", "n311"] {
+        let message = "a station of 802.11 loses its cell by beacons: nothing reads this";
+        let help = "write `missed_beacons`, or leave this out";
+        found.push(one(&format!("measurement.{field}"), message, help));
+    }
+    if wifi.background_scan.is_none() && wifi.transitions.is_empty() {
+        for field in ["most_away", "home_time", "ap_held_frames"] {
+            let message = "no host scans while it has a cell: nothing reads this";
+            found.push(one(field, message, "write `background_scan` too, or leave this out"));
+        }
+    }
+    if wifi.transitions.is_empty() {
+        let message = "no base station asks its hosts to go to another cell: nothing reads this";
+        found.push(one("on_transition", message, "write `transitions` too, or leave this out"));
+    }
+    let end = scenario.run.duration;
+    for (number, spec) in wifi.transitions.iter().enumerate().filter(|(_, spec)| spec.at >= end) {
+        let message =
+            format!("the base station of \"{}\" asks at {}, and the run ends at {end}", spec.cell, spec.at);
+        let help = "write an earlier time, or lengthen `run.duration`";
+        found.push(one(&format!("transitions[{number}].at"), &message, help));
+    }
+    found
 }
 
 /// Buffers where no packet comes early, and marks that nothing reads.
@@ -410,7 +443,7 @@ const LONGEST_FRAME: Bytes = Bytes(2347);
 
 /// Offsets that no host measures, and queues that no packet enters as each host has another one.
 fn of_cells(scenario: &Scenario) -> Vec<Vec<Problem>> {
-    let measured = scenario.radio.measurement().is_some();
+    let measured = scenario.radio.measurement().is_some() && scenario.radio.roaming().is_none();
     let mut found = Vec::new();
     for (name, cell) in &scenario.cells {
         let at = |part: &str| format!("cells.{}.{part}", quoted_key(name));

@@ -19,7 +19,7 @@ use levels::PerItem;
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Duration, Rate};
 use roamlab_qdisc::{Parameters, QueueSpec};
-use roamlab_radio::{LossSpec, MediumSpec, SchedulerSpec};
+use roamlab_radio::{LossSpec, MediumSpec, OutageSpec, SchedulerSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -73,6 +73,9 @@ pub struct CellsSpec {
     /// Random loss up to the base station, if it is another one; 0: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_loss: Option<LossSpec>,
+    /// Outages of the air link at random times, in each cell others; absent: none. Only on a dedicated medium.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outages: Option<Box<OutageSpec>>,
     /// The link between node and base station.
     pub backhaul: BackhaulSpec,
     /// Who sends next on the downlink; absent: all hosts share `queue`.
@@ -100,7 +103,7 @@ impl CellsSpec {
             queue: self.queue.clone(),
             loss: self.loss.clone(),
             reverse_loss: self.reverse_loss.clone(),
-            outages: None,
+            outages: self.outages.clone(),
             backhaul: self.backhaul.clone(),
             scheduler: self.scheduler.clone(),
             bearers: self.bearers.clone(),
@@ -218,9 +221,11 @@ impl TopologySpec {
         }
         let mut queues: Vec<(String, Option<&QueueSpec>)> = Vec::new();
         let mut losses: Vec<(String, Option<&LossSpec>)> = Vec::new();
+        let mut outages: Vec<(String, Option<&OutageSpec>)> = Vec::new();
         for (part, link) in self.kinds() {
             losses.push((format!("{part}.loss"), link.loss.as_ref()));
             losses.push((format!("{part}.reverse_loss"), link.reverse_loss.as_ref()));
+            outages.push((format!("{part}.outages"), link.outages.as_deref()));
             queues.push((format!("{part}.queue"), link.queue.as_ref()));
             queues.push((format!("{part}.reverse_queue"), link.reverse_queue.as_ref()));
         }
@@ -238,6 +243,8 @@ impl TopologySpec {
             losses.push(("cells.reverse_loss".into(), cells.reverse_loss.as_ref()));
             losses.push(("cells.backhaul.loss".into(), cells.backhaul.loss.as_ref()));
             losses.push(("cells.backhaul.reverse_loss".into(), cells.backhaul.reverse_loss.as_ref()));
+            outages.push(("cells.outages".into(), cells.outages.as_deref()));
+            outages.push(("cells.backhaul.outages".into(), cells.backhaul.outages.as_deref()));
             queues.push(("cells.queue".into(), Some(&cells.queue)));
             queues.push(("cells.backhaul.queue".into(), cells.backhaul.queue.as_ref()));
             queues.push(("cells.backhaul.reverse_queue".into(), cells.backhaul.reverse_queue.as_ref()));
@@ -249,6 +256,11 @@ impl TopologySpec {
             }
             if let Some(Err((last, message))) = loss.map(LossSpec::check) {
                 return refused(format!("{part}.{last}").trim_end_matches('.'), &message);
+            }
+        }
+        for (part, outages) in outages {
+            if let Some(Err((last, message))) = outages.map(OutageSpec::check) {
+                return refused(&format!("{part}.{last}"), &message);
             }
         }
         for (part, queue) in queues {

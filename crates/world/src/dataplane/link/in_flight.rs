@@ -71,6 +71,7 @@ impl Links {
         if link.overtaking.is_empty() {
             self.hot[id.0 as usize].flags &= !flag::PRIORITY;
         }
+        taken.extend(link.take_held(wanted, cx));
         link.queue.sample(id, cx);
         self.offer(id, cx);
         taken
@@ -107,14 +108,16 @@ impl Links {
             packet.header.dst == host && !packet.is_signal()
         };
         let waiting = self[id].queue.packets_for(host);
-        waiting > 0 || self[id].offers() || self[id].in_flight.iter().any(flies)
+        let held = self[id].associations.as_ref().is_some_and(|hosts| hosts.power_save.holds_for(host));
+        held || waiting > 0 || self[id].offers() || self[id].in_flight.iter().any(flies)
     }
 
     /// Packets inside all links: waiting, in service and in flight.
     pub fn packets_inside(&self) -> u64 {
         let inside = |(hot, link): (&HotLink, &Link)| {
             let flying = link.in_flight.len() + link.apart.len();
-            let listed = link.queue.packets() + link.overtaking.len() + flying;
+            let held = link.associations.as_ref().map_or(0, |hosts| hosts.power_save.len());
+            let listed = link.queue.packets() + link.overtaking.len() + flying + held;
             listed as u64 + u64::from(hot.pending) + u64::from(link.offers())
         };
         self.hot.iter().zip(&self.cold).map(inside).sum()
@@ -129,6 +132,17 @@ impl Links {
 }
 
 impl Link {
+    /// Removes, in order, what `wanted` selects among the frames that are held for hosts that are away.
+    fn take_held(&mut self, wanted: &Matching<'_>, cx: &Context) -> Vec<PacketId> {
+        let Some(hosts) = self.associations.as_deref_mut() else { return Vec::new() };
+        let mut taken = Vec::new();
+        let held = hosts.power_save.take().into_iter().map(Waiting::take);
+        for packet in split(held, wanted, &mut taken, cx) {
+            hosts.power_save.put_back(cx.pool[&packet].header.dst, packet.into());
+        }
+        taken
+    }
+
     /// Lists the packet whose transmission has just begun. A trace shows the end of a traced one.
     #[inline(always)]
     pub(super) fn track_sent(

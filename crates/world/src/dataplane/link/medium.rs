@@ -4,7 +4,7 @@ use super::{Link, Links, Offered, SharedMedium, Station, flag};
 use crate::context::Context;
 use crate::event::Event;
 use roamlab_engine::{Rng, Time};
-use roamlab_packet::{Addr, Packet, PacketId, Waiting};
+use roamlab_packet::{Addr, DropReason, Packet, PacketId, PacketPool, Waiting};
 use roamlab_qdisc::Matching;
 use roamlab_radio::{AnyMedium, Frame, Role, Transmission, TxOutcome};
 use roamlab_record::cause::CauseId;
@@ -74,8 +74,7 @@ impl Links {
     /// Offers the next packet, if the station is free and one waits.
     pub(super) fn offer(&mut self, id: LinkId, cx: &mut Context) {
         let Some(Station { medium, offered: Offered::Nothing }) = self[id].station else { return };
-        let urgent = self[id].overtaking.pop_front().map(Waiting::take);
-        let Some(packet) = urgent.or_else(|| self[id].next(id, cx.now, cx).0) else { return };
+        let Some(packet) = self.next_frame(id, cx) else { return };
         let link = &mut self[id];
         let (size, dst) = (cx.pool[&packet].wire_size(), cx.pool[&packet].header.dst);
         let (management, broadcast) = (cx.pool[&packet].is_management(), cx.pool[&packet].is_for_all());
@@ -84,6 +83,70 @@ impl Links {
         let frame = Frame { station: id.0, size, rate, broadcast, management };
         self.media[medium as usize].medium.offer(frame, cx.now);
         self.arm_medium(medium, cx);
+    }
+
+    /// The next packet of a station that is free. Those for hosts that are away are held.
+    fn next_frame(&mut self, id: LinkId, cx: &mut Context) -> Option<PacketId> {
+        loop {
+            let link = &mut self[id];
+            let is_management = |packet: &Waiting| cx.pool[packet].is_management();
+            let urgent = match link.paused {
+                false => link.overtaking.pop_front(),
+                true => {
+                    let place = link.overtaking.iter().position(is_management)?;
+                    link.overtaking.remove(place)
+                }
+            };
+            let released = || link.associations.as_deref_mut().and_then(|hosts| hosts.power_save.next());
+            let first = urgent.or_else(released).map(Waiting::take);
+            let packet = first.or_else(|| self[id].next(id, cx.now, cx).0)?;
+            let (dst, is_management) = (cx.pool[&packet].header.dst, cx.pool[&packet].is_management());
+            let associations = self[id].associations.as_deref_mut();
+            let Some(hosts) = associations.filter(|hosts| !is_management && hosts.power_save.is_away(dst))
+            else {
+                return Some(packet);
+            };
+            if let Some((oldest, announced)) = hosts.power_save.hold(dst, packet.into()) {
+                cx.lose_by(oldest.take(), DropReason::BufferOverflow, Location::Link(id), announced);
+            }
+        }
+    }
+
+    /// A station sends management frames alone from now on, or all.
+    pub fn pause(&mut self, id: LinkId, is_paused: bool, cx: &mut Context) {
+        self[id].paused = is_paused;
+        self.offer(id, cx);
+    }
+
+    /// True if a paused station has nothing to send.
+    pub fn is_quiet(&self, id: LinkId, cx: &Context) -> bool {
+        let link = &self[id];
+        let is_management = |packet: &Waiting| cx.pool[packet].is_management();
+        link.paused && !link.offers() && !link.overtaking.iter().any(is_management)
+    }
+
+    /// A base station holds frames for a host from now on, also one that it has offered and is not on the air.
+    pub fn doze(&mut self, id: LinkId, host: Addr, cx: &mut Context) {
+        let announced = cx.current_cause();
+        let Some(hosts) = self[id].associations.as_deref_mut() else { return };
+        if !hosts.power_save.doze(host, announced) {
+            return;
+        }
+        let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == host && !packet.is_management();
+        if let Some(packet) = self.withdraw(id, &for_host, cx) {
+            if let Some(hosts) = self[id].associations.as_deref_mut() {
+                hosts.power_save.put_back(host, packet.into());
+            }
+            self.offer(id, cx);
+        }
+    }
+
+    /// A host is back: its frames that a base station holds are next.
+    pub fn wake_host(&mut self, id: LinkId, host: Addr, cx: &mut Context) {
+        let hosts = self[id].associations.as_deref_mut();
+        if hosts.is_some_and(|hosts| hosts.power_save.wake(host)) {
+            self.offer(id, cx);
+        }
     }
 
     /// Takes the offered packet back, if it is wanted and not on the air.

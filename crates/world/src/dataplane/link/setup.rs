@@ -51,6 +51,7 @@ impl Links {
             in_flight: VecDeque::new(),
             apart: VecDeque::new(),
             last_arrival: Time::ZERO,
+            paused: false,
             station: None,
             associations: None,
             recorded: None,

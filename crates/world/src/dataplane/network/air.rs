@@ -97,6 +97,36 @@ impl Network {
         }
     }
 
+    /// A host that is in a cell sends no data there from now on, or does again.
+    pub fn pause(&mut self, host: NodeId, cell: CellId, is_paused: bool, cx: &mut Context) {
+        if let Some(uplink) = self.cells.uplink_to(host, cell) {
+            self.links.pause(uplink, is_paused, cx);
+        }
+    }
+
+    /// True if a host that sends no data has no management frame left to send to a cell.
+    pub fn is_quiet(&self, host: NodeId, cell: CellId, cx: &Context) -> bool {
+        self.cells.uplink_to(host, cell).is_some_and(|uplink| self.links.is_quiet(uplink, cx))
+    }
+
+    /// The base station of a cell holds frames for a host from now on.
+    pub fn doze(&mut self, cell: CellId, host: Addr, cx: &mut Context) {
+        let air = self.cells.air(cell);
+        self.links.doze(air, host, cx);
+    }
+
+    /// A host is back: the base station of a cell sends the frames that it holds for it.
+    pub fn wake(&mut self, cell: CellId, host: Addr, cx: &mut Context) {
+        let air = self.cells.air(cell);
+        self.links.wake_host(air, host, cx);
+    }
+
+    /// True if the base station of a cell holds frames for a host.
+    pub fn holds_for(&self, cell: CellId, host: NodeId) -> bool {
+        let associations = self.links[self.cells.air(cell)].associations.as_ref();
+        associations.is_some_and(|hosts| hosts.power_save.holds_for(self.nodes[host].addr))
+    }
+
     /// True if anything was on the air since then, on the channel of a host.
     pub fn channel_was_busy(&self, host: NodeId, since: Time) -> bool {
         let airs = self.cells.on_channel(host).into_iter().map(|cell| self.cells.air(cell));

@@ -4,7 +4,7 @@ use super::Cells;
 use crate::context::Context;
 use crate::ids::CellId;
 use roamlab_engine::Time;
-use roamlab_radio::{Channels, Offer, Reception};
+use roamlab_radio::{Channels, Offer, Reception, Strength};
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, NodeId};
 
@@ -60,8 +60,42 @@ impl Cells {
     /// Result of a host's reception of a cell.
     pub fn offer(&self, host: NodeId, cell: CellId) -> Offer {
         let known = &self.cells[cell.0 as usize];
-        let strength = self.reception(host).map_or(Time::ZERO, |reception| reception.strength(cell.0));
+        let strength = self.strength(host, cell);
         Offer { cell: cell.0, channel: known.channel, interval: known.beacon_interval, strength }
+    }
+
+    /// How strong a host receives a cell.
+    pub fn strength(&self, host: NodeId, cell: CellId) -> Strength {
+        let measuring = self.host(host).and_then(|mobile| mobile.measuring.as_ref());
+        if let Some(measuring) = measuring {
+            return Strength::of_level(measuring.meter.level(cell.0 as usize));
+        }
+        let since = self.reception(host).map_or(Time::ZERO, |reception| reception.strength(cell.0));
+        Strength::Since(since)
+    }
+
+    /// A host measures its cells; those whose coverage it comes into (true) or leaves by that.
+    pub fn measure_coverage(&mut self, host: NodeId, cx: &mut Context) -> Vec<(CellId, bool)> {
+        self.measure(host, cx);
+        let Some(mobile) = self.host(host) else { return Vec::new() };
+        let (Some(measuring), Some(reception)) = (&mobile.measuring, &mobile.reception) else {
+            return Vec::new();
+        };
+        let hears = |cell: &CellId| measuring.meter.hears(cell.0 as usize);
+        let cells = mobile.uplinks.keys().map(|cell| (*cell, hears(cell)));
+        cells.filter(|&(cell, hears)| reception.is_covered(cell.0) != hears).collect()
+    }
+
+    /// A host that measures leaves a cell for another one: what follows is of its next visit.
+    pub fn count_visit(&mut self, host: NodeId) {
+        if let Some(mobile) = self.host_mut(host).filter(|mobile| mobile.measuring.is_some()) {
+            mobile.visit += 1;
+        }
+    }
+
+    /// The channel of a cell.
+    pub fn channel(&self, cell: CellId) -> u32 {
+        self.cells[cell.0 as usize].channel
     }
 
     /// The channels of all cells but this one.

@@ -1,7 +1,8 @@
 //! Random scenarios of 802.11.
 
 use super::Case;
-use crate::unchanged::fields::{inline, lines};
+use crate::unchanged::fields::{Dice, inline, lines};
+use serde_json::{Map, Value, json};
 
 impl Case<'_> {
     /// Stations of 802.11, of which some roam.
@@ -19,8 +20,9 @@ impl Case<'_> {
         };
         self.put(&format!("[mobility]\nkind = \"{protocol}\"{domain}"));
         if medium_kind == "dcf" && self.dice.chance(0.6) {
-            let fields = self.table("RadioSpec", "802.11", "radio", 2.0);
-            self.put(&format!("[radio]\nkind = \"802.11\"\n{}", lines(&fields)));
+            let mut fields = self.table("RadioSpec", "802.11", "radio", 2.0);
+            let request = self.levels(&mut fields, end);
+            self.put(&format!("[radio]\nkind = \"802.11\"\n{}{request}", lines(&fields)));
         } else {
             let gap = self.delay(0.002, 0.2);
             self.put(&format!("[radio]\nkind = \"hard\"\ngap = {gap}"));
@@ -39,6 +41,33 @@ impl Case<'_> {
                 if self.dice.chance(0.5) { ("ch", host.as_str()) } else { (host.as_str(), "ch") };
             self.flow(from, to, end, true);
         }
+    }
+
+    /// Levels by the visits and scans in the background, as some stations have them; a request that some get, as TOML.
+    fn levels(&mut self, fields: &mut Map<String, Value>, end: f64) -> String {
+        let mut dice = Dice::of(self.fields.case, "levels");
+        for name in ["measurement", "background_scan", "transitions"] {
+            fields.remove(name);
+        }
+        if dice.chance(0.5) {
+            fields.remove("overlap");
+            let slope = dice.one_of(&[10.0, 40.0]);
+            let levels = json!({ "peak_dbm": -60.0, "slope_db_per_s": slope, "audible_dbm": -80.0 });
+            fields.insert("measurement".into(), levels);
+            let scan = json!({
+                "short_interval": dice.one_of(&["100 ms", "300 ms"]),
+                "threshold_dbm": dice.one_of(&[-59.0, -62.0, -66.0]),
+                "long_interval": "1 s",
+                "keep_above_dbm": -60.0,
+            });
+            fields.insert("background_scan".into(), scan);
+        }
+        if !dice.chance(0.4) {
+            return String::new();
+        }
+        let (cell, at) = (dice.one_of(&["bs1", "bs2"]), 1000.0 * dice.between(0.2, end));
+        let ends = dice.one_of(&["", "disassociates_after = \"50 ms\"", "disassociates_after = \"400 ms\""]);
+        format!("\n[[radio.transitions]]\ncell = \"{cell}\"\nat = \"{at:.0} ms\"\n{ends}")
     }
 
     fn wireless_cells(&mut self, medium_kind: &str) {
