@@ -101,6 +101,8 @@ _RECEIVER = {
     "burst": {"path-lost"},
 }
 """Other kinds that count as named in a capture at the receiver, where these look the same."""
+_RECEIVER_OF_QUINN = {"step": {"path-held"}, "step with losses": {"path-held"}}
+"""The same in qlogs: their packets have no times of sending."""
 
 
 @dataclass
@@ -346,7 +348,8 @@ def judged(made: Case, answer: Answer, view: str) -> str:
     if not near:
         return f"missed {start:.3f} to {end:.3f}"
     best = max(near, key=lambda each: min(each["to"], end) - max(each["from"], start))
-    names = NAMES[made.kind] | (_RECEIVER.get(made.kind, set()) if view == "receiver" else set())
+    alike = _RECEIVER | (_RECEIVER_OF_QUINN if made.ends == "quinn" else {})
+    names = NAMES[made.kind] | (alike.get(made.kind, set()) if view == "receiver" else set())
     kinds = [cause["kind"] for cause in best["causes"]]
     return "" if names & set(kinds) else f"named {kinds}: {best['sentences']}"
 
