@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 EXPLAINS = 0.5
 """A range that explains this share of the variance is named."""
-LEAST_ERROR = 0.01
+LEAST_ERROR = 0.02
 """A twin's answers are no better than this share of the goodput, however near it is to its capture (docs/twin.md)."""
 NARROW = 0.05
 """An interval that is narrower than this share of its middle needs no warning."""
