@@ -445,7 +445,7 @@ fn endpoint(spec: &QuinnSpec, role: EndRole, seed: u64) -> Endpoint {
     config.cid_generator(move || Box::new(Numbered { next: 0, side }));
     let server = (!role.is_client).then(|| {
         let mut server = ServerConfig::new(Arc::new(PlainConfig), Arc::new(PlainKey));
-        server.transport_config(transport(spec));
+        server.transport_config(transport(spec, false));
         Arc::new(server)
     });
     Endpoint::new(Arc::new(config), server, true, None)
@@ -453,13 +453,14 @@ fn endpoint(spec: &QuinnSpec, role: EndRole, seed: u64) -> Endpoint {
 
 fn client(spec: &QuinnSpec) -> ClientConfig {
     let mut client = ClientConfig::new(Arc::new(PlainConfig));
-    client.transport_config(transport(spec));
+    client.transport_config(transport(spec, true));
     client.initial_dst_cid_provider(Arc::new(|| connection_id(2, 0)));
     client
 }
 
 /// quinn's parameters of a connection.
-fn transport(spec: &QuinnSpec) -> Arc<TransportConfig> {
+#[cfg_attr(not(feature = "qlog"), expect(unused_variables, reason = "a log has a name"))]
+fn transport(spec: &QuinnSpec, is_client: bool) -> Arc<TransportConfig> {
     let control: Arc<dyn ControllerFactory + Send + Sync> = match spec.congestion_control {
         QuinnControl::Cubic => Arc::new(CubicConfig::default()),
         QuinnControl::NewReno => Arc::new(NewRenoConfig::default()),
@@ -470,5 +471,7 @@ fn transport(spec: &QuinnSpec) -> Arc<TransportConfig> {
     config.max_idle_timeout(None);
     config.enable_segmentation_offload(false);
     config.congestion_controller_factory(control);
+    #[cfg(feature = "qlog")]
+    config.qlog_stream(crate::qlog::stream(is_client));
     Arc::new(config)
 }

@@ -15,6 +15,8 @@ mod end;
 mod plain;
 #[cfg(feature = "stack")]
 mod progress;
+#[cfg(feature = "qlog")]
+mod qlog;
 mod spec;
 #[cfg(feature = "stack")]
 mod time;

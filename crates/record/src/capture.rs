@@ -236,7 +236,9 @@ impl Wire {
             Side::Receiver => {
                 let syn = tcp.flags.has(TcpFlags::SYN);
                 let bytes = u64::from(tcp.window) * u64::from(self.headers.tcp.segment);
-                let window = if syn { bytes } else { bytes >> self.headers.tcp.shift.unwrap_or(0) };
+                // Rounded up, as Linux does: the sender may use all of its window.
+                let step = 1 << self.headers.tcp.shift.unwrap_or(0);
+                let window = if syn { bytes } else { bytes.div_ceil(step) };
                 Segment {
                     ports: [DISCARD, self.port],
                     seq: u32::from(self.headers.tcp.three_way && !syn),

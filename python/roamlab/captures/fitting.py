@@ -41,7 +41,7 @@ MOST_ROUNDS = 3
 ALIKE, ALIKE_S = 2.0, 0.03
 """Gaps at another place are nearly as near up to this number of times the score, or this much more."""
 DRAWS = 15
-"""Twins that give the interval of an answer."""
+"""Twins with all ranges drawn that give the interval of an answer, with those of `ends_of`."""
 
 
 @dataclass(frozen=True)
@@ -257,6 +257,16 @@ def draws_of(kinds: Sequence[Kind], count: int) -> list[tuple[Setting, dict[str,
     return made
 
 
+def ends_of(kinds: Sequence[Kind]) -> list[Setting]:
+    """The nearest settings with one wide range at each of its ends: draws of all ranges together seldom reach these."""
+    wide = [(kind.setting, unknown) for kind in kinds for unknown in kind.unknowns if unknown.is_wide]
+    return [
+        unknown.change(setting, value) for setting, unknown in wide for value in (unknown.low, unknown.high)
+    ]
+
+
 def draw(kinds: Sequence[Kind], path: FlowPath, count: int) -> list[Made]:
     """Runs of settings that the capture allows."""
-    return make((each for each, _ in draws_of(kinds, count)), path)
+    if count == 0:
+        return []
+    return make([*(each for each, _ in draws_of(kinds, count)), *ends_of(kinds)], path)

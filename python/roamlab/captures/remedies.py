@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 EXPLAINS = 0.5
 """A range that explains this share of the variance is named."""
+LEAST_ERROR = 0.02
+"""A twin's answers are no better than this share of the goodput, however near it is to its capture (docs/twin.md)."""
 NARROW = 0.05
 """An interval that is narrower than this share of its middle needs no warning."""
 
@@ -87,12 +89,12 @@ def _half(setting: Setting) -> Setting:
 def remedies(found: Twin, count: int = fitting.DRAWS) -> tuple[Remedy, list[Remedy]]:
     """The unchanged twins, and the effect of each change."""
     drawn = fitting.draws_of(found.kinds, count)
-    settings = [found.best.setting, *(setting for setting, _ in drawn)]
+    settings = [found.best.setting, *(setting for setting, _ in drawn), *fitting.ends_of(found.kinds)]
     named = [("as captured", settings)]
     for place, (what, _) in enumerate(changes(found.best.setting)):
         named.append((what, [changes(setting)[place][1] for setting in settings]))
     outcomes = likeness.run([each for _, every in named for each in every], found.path.end_s)
-    error = abs(found.best.nearness.goodput - 1)
+    error = max(abs(found.best.nearness.goodput - 1), LEAST_ERROR)
     rows = []
     base = outcomes[: len(settings)]
     for place, (what, _) in enumerate(named):
@@ -111,7 +113,8 @@ def row(
 ) -> Remedy:
     """The effect of a change: its runs, those of the same twins without it, and the values that these were drawn with.
 
-    The first run of both is that of the nearest twin, which was not drawn. `error`: of the twin's goodput, as a share.
+    The first run of both is that of the nearest twin, which was not drawn; those behind the drawn ones have one range
+    at an end. `error`: of the twin's goodput, as a share.
     """
     goodput = np.array([each.goodput_bps for each in made])
     stalls = np.array([each.stall_s for each in made])
@@ -128,7 +131,7 @@ def row(
         middle,
         float(np.median(stalls)),
         "more" if least > clear else "less" if most < -clear else "undecided",
-        _depends(goodput[1:], values, unknowns) if high - low > NARROW * middle else "",
+        _depends(goodput[1 : 1 + len(values)], values, unknowns) if high - low > NARROW * middle else "",
     )
 
 

@@ -25,16 +25,24 @@ pub struct Longer {
     pub back_s: f64,
 }
 
-/// Takes a time out of the waits of packets that were sent in a span.
+/// Takes a time out of the waits of packets that were sent in a span. Those of both ways are unknown where the path
+/// changed between packet and report.
 fn shorten_waits(seen: &mut Seen, (from, to): (i64, Option<i64>), level: i64) {
     let is_in = |time: i64| time >= from && to.is_none_or(|to| time < to);
-    let shorter = |wait: i64, time: i64| if is_in(time) { (wait - level).max(0) } else { wait };
+    let (base, is_both) = (seen.base, seen.back_grows.is_none());
+    let shorter = |wait: i64, time: i64| {
+        let reported = time + base + wait;
+        if is_both && is_in(time) != is_in(reported) {
+            return None;
+        }
+        Some(if is_in(time) { (wait - level).max(0) } else { wait })
+    };
     for sent in &mut seen.sent {
-        sent.wait_ns = sent.wait_ns.map(|wait| shorter(wait, sent.time_ns));
+        sent.wait_ns = sent.wait_ns.and_then(|wait| shorter(wait, sent.time_ns));
     }
     let ahead = seen.ahead();
     for came in &mut seen.came {
-        came.wait_ns = came.wait_ns.map(|wait| shorter(wait, came.time_ns - ahead - wait));
+        came.wait_ns = came.wait_ns.and_then(|wait| shorter(wait, came.time_ns - ahead - wait));
     }
 }
 

@@ -1,17 +1,20 @@
 //! Silences of a path, its buffer, and losses that neither explains.
 
-use crate::path::seen::{Seen, Sent};
+use crate::path::seen::{LEAST_RUN, Seen, Sent};
 use crate::why::Kind;
 use crate::why::exchange::MS;
 use crate::why::sender::Silence;
 use serde::Serialize;
+use std::cmp::Reverse;
 
 /// A loss at this share of the largest wait is one of a full queue.
 const FULL: f64 = 0.8;
+/// One wait in this number is few, and one that is larger by this factor much larger.
+const FEW: usize = 400;
+const MUCH: f64 = 1.15;
 /// Sendings before a loss whose waits are looked at.
 const NEAR: usize = 40;
-/// Lost packets in a row, and the time in which they were sent, that are a gap without a stall.
-const LEAST_RUN: usize = 8;
+/// The time over which they were sent at least.
 const LEAST_RUN_NS: i64 = 30 * MS;
 
 /// The fate of packets in a gap.
@@ -161,7 +164,7 @@ impl Seen {
                 time + self.ahead() < silence.end_ns && arrives + MS > silence.start_ns
             })
         });
-        calm.map(|(_, wait)| wait).max().unwrap_or(0)
+        largest(calm.map(|(_, wait)| wait).collect())
     }
 }
 
@@ -184,7 +187,7 @@ fn part(seen: &Seen, gaps: &[Gap], sent: &Sent) -> usize {
 
 /// The largest wait in the queue of each part of the time.
 fn largest_waits(seen: &Seen, gaps: &[Gap]) -> Vec<i64> {
-    let mut largest = vec![0; gaps.len() + 1];
+    let mut waits = vec![Vec::new(); gaps.len() + 1];
     for sent in &seen.sent {
         let Some(wait) = sent.wait_ns else { continue };
         let at = sent.time_ns + seen.ahead();
@@ -193,11 +196,17 @@ fn largest_waits(seen: &Seen, gaps: &[Gap]) -> Vec<i64> {
             .iter()
             .any(|gap| seconds(seen, at) < gap.end_s.1 && seconds(seen, at + wait) > gap.start_s.1);
         if !was_held {
-            let of_part = &mut largest[part(seen, gaps, sent)];
-            *of_part = wait.max(*of_part);
+            waits[part(seen, gaps, sent)].push(wait);
         }
     }
-    largest
+    waits.into_iter().map(largest).collect()
+}
+
+/// The largest of waits, without few that are much larger: a report may be delayed alone, by a timer of the receiver.
+fn largest(mut waits: Vec<i64>) -> i64 {
+    waits.sort_unstable_by_key(|wait| Reverse(*wait));
+    let most = waits.get(waits.len() / FEW).copied().unwrap_or(0);
+    waits.into_iter().find(|wait| *wait as f64 <= MUCH * most as f64).unwrap_or(most)
 }
 
 impl Gap {

@@ -11,6 +11,8 @@ use crate::why::{Cause, silence};
 
 /// A larger packet is several that a card joined, in a network with Ethernet's frames.
 const LARGEST_SEGMENT: u32 = 1460;
+/// Lost packets in a row that are a gap without a stall, if they were sent over some time.
+pub const LEAST_RUN: usize = 8;
 
 /// A packet with data.
 #[derive(Clone, Copy, Debug)]
@@ -275,10 +277,13 @@ pub fn at_receiver(receiver: &Receiver<'_>) -> Option<Seen> {
     for (row, came) in rows.iter().zip(&receiver.came) {
         let sent_ns = row.time_ns - ahead - came.late_ns().unwrap_or(0);
         let missing = row.seq.saturating_sub(highest).div_ceil(segment).min(100_000);
-        // They were sent right behind the packet in front of the hole.
+        // Few were sent right behind the packet in front of the hole, many over the time up to the next one.
         let before = seen.sent.last().map_or(sent_ns, |sent| sent.time_ns);
-        for _ in 0..missing {
-            seen.sent.push(Sent { time_ns: before, is_lost: Some(true), wait_ns: None, segments: 1 });
+        let step =
+            if missing < LEAST_RUN as u64 { 0 } else { (sent_ns - before).max(0) / (missing as i64 + 1) };
+        for number in 1..=missing as i64 {
+            let time_ns = before + number * step;
+            seen.sent.push(Sent { time_ns, is_lost: Some(true), wait_ns: None, segments: 1 });
         }
         highest = highest.max(row.end);
         let segments = u64::from(row.length).div_ceil(segment) as usize;

@@ -12,6 +12,10 @@ const NEAR_NS: i64 = 500_000_000;
 const MOST_TAIL: usize = 4;
 /// A round trip above the one before by this much is a spike.
 const SPIKE_NS: i64 = 100_000_000;
+/// Packets within 200 ms before a pause, and within 200 ms behind it, that are a flow.
+const LEAST_FLOW: usize = 10;
+/// More pauses with no packet missing are the application's.
+const MOST_HELD: usize = 4;
 /// Spikes that are listed.
 const MOST_SPIKES: usize = 3;
 
@@ -307,24 +311,49 @@ impl View<'_> {
         Some((*of_later.iter().min()?, median(last)?))
     }
 
-    /// Stalls of a receiver: pauses behind which numbers of packets are missing.
+    /// Stalls of a receiver: pauses behind which numbers of packets are missing, and a few between packets that came
+    /// one right behind the other, with none missing.
     fn arrivals(&self, told: &Told) -> Vec<Stall> {
-        let mut stalls = Vec::new();
+        let pauses = self.pauses();
+        let held = pauses.iter().filter(|pause| pause.missing == 0).count();
+        let shown = pauses.iter().filter(|pause| pause.missing > 0 || held <= MOST_HELD);
+        let stall = |pause: &Pause| {
+            let (from, to) = (self.seconds(pause.start_ns), self.seconds(pause.end_ns));
+            let length = lasting(pause.end_ns - pause.start_ns);
+            let who = format!("{} received nothing for {length}, {from:.3} to {to:.3} s", told.receiver);
+            let cause = if pause.missing > 0 {
+                let said = format!("{} packets before the next one did not arrive by then", pause.missing);
+                Cause::new(Kind::PathLost, Sure::Likely, said)
+            } else {
+                let said =
+                    "no packet is missing: they came later, or the sender paused, which no receiver can tell";
+                Cause::new(Kind::PathHeld, Sure::Possible, said)
+            };
+            finished(told, (from, to), false, vec![cause], vec![who])
+        };
+        shown.map(stall).collect()
+    }
+
+    /// Pauses between the arrivals of packets. One without missing packets counts within a flow of packets alone.
+    fn pauses(&self) -> Vec<Pause> {
+        let arrivals = &self.connection.arrivals;
+        let between = |from: i64, to: i64| {
+            arrivals.partition_point(|each| each.time_ns <= to)
+                - arrivals.partition_point(|each| each.time_ns < from)
+        };
+        let mut pauses = Vec::new();
         let mut before: Option<Arrival> = None;
-        for arrival in &self.connection.arrivals {
+        for arrival in arrivals {
             let (space, number) = arrival.number;
             if let Some(last) = before.filter(|last| last.number.0 == space) {
                 let missing = number.saturating_sub(last.number.1).saturating_sub(1);
-                if arrival.time_ns - last.time_ns > LEAST_NS && missing > 0 {
-                    let (from, to) = (self.seconds(last.time_ns), self.seconds(arrival.time_ns));
-                    let who = format!(
-                        "{} received nothing for {}, {from:.3} to {to:.3} s",
-                        told.receiver,
-                        lasting(arrival.time_ns - last.time_ns)
-                    );
-                    let said = format!("{missing} packets before the next one did not arrive by then");
-                    let cause = Cause::new(Kind::PathLost, Sure::Likely, said);
-                    stalls.push(finished(told, (from, to), false, vec![cause], vec![who]));
+                let (start_ns, end_ns) = (last.time_ns, arrival.time_ns);
+                let flows = || {
+                    between(start_ns - LEAST_NS, start_ns) >= LEAST_FLOW
+                        && between(end_ns, end_ns + LEAST_NS) >= LEAST_FLOW
+                };
+                if end_ns - start_ns > LEAST_NS && (missing > 0 || number > last.number.1 && flows()) {
+                    pauses.push(Pause { start_ns, end_ns, missing });
                 }
                 if number < last.number.1 {
                     continue;
@@ -332,8 +361,16 @@ impl View<'_> {
             }
             before = Some(*arrival);
         }
-        stalls
+        pauses
     }
+}
+
+/// A time without arrivals.
+struct Pause {
+    start_ns: i64,
+    end_ns: i64,
+    /// Numbers between the packets at its ends that had not arrived.
+    missing: u64,
 }
 
 fn finished(

@@ -349,6 +349,37 @@ fn needless_losses_are_counted() {
     assert_eq!((resends.packets, resends.needless), (1, 1));
 }
 
+/// The log of a receiver: a packet each 10 ms for 4 s, with these pauses behind packets of these numbers.
+fn received(pauses: &[u64], missing: u64) -> String {
+    let mut text = "\u{1E}{\"qlog_version\":\"0.3\",\"qlog_format\":\"JSON-SEQ\",\"trace\":{}}\n".to_owned();
+    let (mut time, mut number) = (0, 0);
+    for packet in 0..400 {
+        let header = json!({"packet_type": "1RTT", "packet_number": number, "length": 1200});
+        let came = json!({"time": time, "name": "transport:packet_received", "data": {"header": header}});
+        writeln!(text, "\u{1E}{came}").unwrap();
+        let is_last = pauses.contains(&packet);
+        time += if is_last { 500 } else { 10 };
+        number += if is_last { 1 + missing } else { 1 };
+    }
+    text
+}
+
+#[test]
+fn a_receiver_tells_a_few_pauses_with_nothing_missing() {
+    let stalls = |pauses: &[u64], missing: u64| explained(&received(pauses, missing)).flows[0].stalls.clone();
+    for (missing, kind, sure) in [(0, Kind::PathHeld, Sure::Possible), (7, Kind::PathLost, Sure::Likely)] {
+        let found = stalls(&[200], missing);
+        let [stall] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((stall.start_s, stall.end_s), (2.0, 2.5));
+        assert_eq!((stall.causes[0].kind, stall.causes[0].sure), (kind, sure));
+    }
+    assert_eq!(stalls(&[100, 200], 0).len(), 2);
+    // An application that pauses again and again, and one whose answer comes late.
+    assert!(stalls(&[100, 150, 200, 250, 300], 0).is_empty());
+    assert!(stalls(&[5], 0).is_empty());
+    assert!(stalls(&[395], 0).is_empty());
+}
+
 #[test]
 fn a_broken_log_is_refused_with_its_event_and_byte_or_ends_with_a_note() {
     let text = Stack::Quiche.log(Story::Quiet);

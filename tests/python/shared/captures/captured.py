@@ -5,11 +5,13 @@ trouble. The captures are those that a network card at the server and at the hos
 of an export has no packet that never arrived there. Stalls of the truth are those of the run's tables.
 
 `python captured.py 0 8` judges eight runs of each kind, `python captured.py 0 8 hold drop` those of two kinds, and
-`python captured.py 0 8 --kernel` runs with the ends of Linux 6.12 (`roamlab kernel build`).
+`python captured.py 0 8 --kernel` runs with the ends of Linux 6.12 (`roamlab kernel build`). `--quinn` judges the qlogs
+of quinn at both ends. It needs an engine that writes them: `.venv/bin/maturin develop --profile quick --features qlog`.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import tempfile
@@ -19,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roamlab.captures.explain import Answer, explain
+from roamlab.captures.explain import Answer, explain, explain_qlog
 from roamlab.causes.removal import recorded
 from roamlab.exports import pcapng
 from roamlab.records import analysis
@@ -87,12 +89,20 @@ NAMES = {
 }
 """Kinds of causes that name a planted one."""
 KINDS = (*NAMES, "idle", "window", "quiet")
+OF_QUINN = ("hold", "drop", "outage", "step", "step with losses", "burst", "acks", "quiet")
+"""Kinds of runs with quinn, which sends files alone, no number twice, and has no window as a parameter."""
+ENDS = ("model", "kernel", "quinn")
+VIEWS = {"model": ("sender", "receiver", "pair"), "quinn": ("sender", "receiver")}
+VIEWS["kernel"] = VIEWS["model"]
+"""Where the runs of ends are captured."""
 _RECEIVER = {
     "tail": {"path-lost", "application-idle"},
     "relost": {"queue-full", "path-lost"},
     "burst": {"path-lost"},
 }
 """Other kinds that count as named in a capture at the receiver, where these look the same."""
+_RECEIVER_OF_QUINN = {"step": {"path-held"}, "step with losses": {"path-held"}}
+"""The same in qlogs: their packets have no times of sending."""
 
 
 @dataclass
@@ -107,8 +117,8 @@ class Case:
     gap_s: float = 0.0
     base_s: float = 0.0
     rate_bps: float = 0.0
-    kernel: bool = False
-    """The ends are those of a Linux kernel."""
+    ends: str = "model"
+    """One of `ENDS`."""
     results: Results | None = field(default=None, repr=False)
 
     def made(self) -> Results:
@@ -135,15 +145,20 @@ class Case:
         return max(near, key=lambda each: each[1] - each[0]) if near else None
 
     def write(self, folder: Path) -> tuple[Path, Path]:
-        """The captures at the server and at the host."""
+        """The captures at the server and at the host, or the qlogs of these ends."""
+        if self.ends == "quinn":
+            os.environ["ROAMLAB_QLOG"] = str(folder)
+            self.results = None
+            self.made()
+            return folder / "server.sqlog", folder / "client.sqlog"
         paths = folder / "server.pcapng", folder / "mh.pcapng"
         for node, path in zip(("server", "mh"), paths, strict=True):
             path.write_bytes(pcapng.write(self.made(), [node], [])[pcapng.SEEN_FILE][0])
         return paths
 
 
-def case(kind: str, number: int, *, kernel: bool = False) -> Case:
-    """Run `number` of a kind."""
+def case(kind: str, number: int, ends: str = "model") -> Case:
+    """Run `number` of a kind, with one of `ENDS`."""
     draws = random.Random(f"{kind}/{number}")
     rate = draws.choice([3, 5, 8, 12, 20, 30])
     one_way = draws.choice([5, 10, 20, 40, 60])
@@ -159,9 +174,13 @@ def case(kind: str, number: int, *, kernel: bool = False) -> Case:
     }
     for cell in ("bs1", "bs2"):
         setting |= {f"cells.{cell}.rate": f"{rate} Mbit/s", f"cells.{cell}.queue.limit": f"{queue} pkt"}
-    made = Case(kind, setting, draws.randrange(2**32), at, base_s=base, rate_bps=rate * 1e6, kernel=kernel)
-    if kernel:
+    made = Case(kind, setting, draws.randrange(2**32), at, base_s=base, rate_bps=rate * 1e6, ends=ends)
+    if ends != "model":
         del setting["flows.d.transport.variant"]
+    if ends == "quinn":
+        own = "new-reno" if control == "sack" else "cubic"
+        setting["flows.d.transport"] = {"kind": "quinn", "congestion_control": own}
+    if ends == "kernel":
         setting["flows.d.transport"] = {
             "kind": "linux",
             "congestion_control": "reno" if control == "sack" else control,
@@ -272,7 +291,7 @@ def _acks(made: Case, draws: random.Random, one_way: int) -> None:
 
 def _window(made: Case, draws: random.Random, _one_way: int) -> None:
     window = draws.choice([11, 22, 33])
-    if made.kernel:
+    if made.ends == "kernel":
         # Linux offers half of its buffer.
         limit = 2 * 1448 * window
         made.setting["flows.d.transport"]["sysctls"] = {"ipv4.tcp_rmem": f"4096 {limit} {limit}"}
@@ -303,7 +322,7 @@ _PLANT = {
 
 def judged(made: Case, answer: Answer, view: str) -> str:
     """The fault of an answer about the run's capture; empty: none."""
-    (flow,) = [flow for flow in answer.flows if flow["flow"].startswith("10.")][:1]
+    flow = next(flow for flow in answer.flows if made.ends == "quinn" or flow["flow"].startswith("10."))
     started = answer.start_ns / 1e9
     told = [
         each | {"from": each["start_s"] + started, "to": each["end_s"] + started} for each in flow["stalls"]
@@ -329,24 +348,27 @@ def judged(made: Case, answer: Answer, view: str) -> str:
     if not near:
         return f"missed {start:.3f} to {end:.3f}"
     best = max(near, key=lambda each: min(each["to"], end) - max(each["from"], start))
-    names = NAMES[made.kind] | (_RECEIVER.get(made.kind, set()) if view == "receiver" else set())
+    alike = _RECEIVER | (_RECEIVER_OF_QUINN if made.ends == "quinn" else {})
+    names = NAMES[made.kind] | (alike.get(made.kind, set()) if view == "receiver" else set())
     kinds = [cause["kind"] for cause in best["causes"]]
     return "" if names & set(kinds) else f"named {kinds}: {best['sentences']}"
 
 
 def measure(
-    numbers: range, kinds: tuple[str, ...] = KINDS, *, kernel: bool = False
+    numbers: range, kinds: tuple[str, ...] = KINDS, ends: str = "model"
 ) -> tuple[list[str], dict[str, Counter[str]]]:
     """The faults in the runs of these numbers, and of each view the numbers of right and wrong answers."""
     wrong: list[str] = []
-    counts: dict[str, Counter[str]] = {view: Counter() for view in ("sender", "receiver", "pair")}
+    counts: dict[str, Counter[str]] = {view: Counter() for view in VIEWS[ends]}
     with tempfile.TemporaryDirectory() as folder:
         for kind in kinds:
             for number in numbers:
-                made = case(kind, number, kernel=kernel)
+                made = case(kind, number, ends)
                 server, host = made.write(Path(folder))
-                for view, paths in (("sender", [server]), ("receiver", [host]), ("pair", [server, host])):
-                    problem = judged(made, explain(paths), view)
+                files = {"sender": [server], "receiver": [host], "pair": [server, host]}
+                for view in VIEWS[ends]:
+                    answer = explain_qlog(files[view][0]) if ends == "quinn" else explain(files[view])
+                    problem = judged(made, answer, view)
                     has_stall = made.kind in NAMES and made.planted() is not None
                     counts[view][
                         f"{'stall' if has_stall else 'quiet'} {'wrong' if problem else 'right'}"
@@ -358,20 +380,21 @@ def measure(
 
 def main() -> None:
     """Judge runs of every kind; exit code 1 below the aims: 95 % from a pair, 90 % from one end, nothing invented."""
-    words = [word for word in sys.argv[1:] if word != "--kernel"]
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
+    ends = next((word[2:] for word in sys.argv[1:] if word.startswith("--")), "model")
     first, last = (int(word) for word in words[:2]) if len(words) > 1 else (0, 8)
-    kinds = tuple(words[2:]) or KINDS
-    wrong, counts = measure(range(first, last), kinds, kernel="--kernel" in sys.argv)
+    kinds = tuple(words[2:]) or (OF_QUINN if ends == "quinn" else KINDS)
+    wrong, counts = measure(range(first, last), kinds, ends)
     print("\n".join(wrong))
     has_failed = False
-    for view, aim in (("sender", 0.9), ("receiver", 0.9), ("pair", 0.95)):
-        count = counts[view]
+    aims = {"sender": 0.9, "receiver": 0.9, "pair": 0.95}
+    for view, count in counts.items():
         right, quiet = count["stall right"], count["quiet right"]
         stalls, calm = right + count["stall wrong"], quiet + count["quiet wrong"]
         print(
             f"{view}: planted cause named in {right} of {stalls} stalls, nothing invented in {quiet} of {calm} runs"
         )
-        has_failed |= right < aim * stalls or quiet < calm
+        has_failed |= right < aims[view] * stalls or quiet < calm
     sys.exit(has_failed)
 
 

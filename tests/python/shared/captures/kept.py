@@ -32,7 +32,7 @@ class Kept:
 
     def case(self) -> captured.Case:
         """The run."""
-        made = captured.case(self.kind, self.number, kernel=True)
+        made = captured.case(self.kind, self.number, "kernel")
         is_quiet = self.kind in ("idle", "window")
         end_s = QUIET_S if is_quiet else made.at_s + made.gap_s + self.after_s
         made.setting["run.duration"] = f"{end_s:.1f} s"

@@ -1,6 +1,7 @@
 """Twins of the runs of `captured.py` against the truth: what `roamlab twin` and `why CAPTURE --check` are measured by.
 
-The truth of a what-if is the run's own scenario with the same change.
+The truth of a what-if is the run's own scenario with the same change. `python twinned.py 8 12 --what-if` makes four
+runs of each kind; with `--kernel` the ends of the runs, and of the truth, are Linux 6.12 (`roamlab kernel build`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ NEAR = 0.05
 """A goodput is right within this share."""
 SLACK = 0.005
 """The end of an interval may be missed by this share of the goodput."""
+STALL_SLACK_S = 0.02
+"""The end of the interval of a stall may be missed by this time."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +60,21 @@ class Predicted:
     goodput_bps: float
     """Of the run with the change."""
     interval_bps: tuple[float, float]
+    stall_s: float
+    """The longest stall of the run with the change."""
+    stall_interval_s: tuple[float, float]
 
     @property
     def is_covered(self) -> bool:
         """The truth is in the interval."""
         low, high = self.interval_bps
         return low - SLACK * self.goodput_bps <= self.goodput_bps <= high + SLACK * self.goodput_bps
+
+    @property
+    def has_stall(self) -> bool:
+        """The longest stall of the truth is in its interval."""
+        low, high = self.stall_interval_s
+        return low - STALL_SLACK_S <= self.stall_s <= high + STALL_SLACK_S
 
     @property
     def width(self) -> float:
@@ -96,9 +108,15 @@ def _changed(made: captured.Case, question: str) -> Scenario | None:
     """The run's own scenario with a change; None: it has it already, or there is nothing to change."""
     setting = dict(made.setting)
     if question in fitting.NAMES:
-        if question == setting["flows.d.transport.variant"]:
+        if made.ends == "kernel":
+            control = "reno" if question == "sack" else question
+            if control == setting["flows.d.transport"]["congestion_control"]:
+                return None
+            setting["flows.d.transport"] = {**setting["flows.d.transport"], "congestion_control": control}
+        elif question == setting["flows.d.transport.variant"]:
             return None
-        setting["flows.d.transport.variant"] = question
+        else:
+            setting["flows.d.transport.variant"] = question
     elif question.endswith("queue"):
         for cell in ("bs1", "bs2"):
             room = int(setting[f"cells.{cell}.queue.limit"].split()[0])
@@ -117,7 +135,7 @@ def _changed(made: captured.Case, question: str) -> Scenario | None:
 def predicted(made: captured.Case, view: str, found: fitting.Twin) -> list[Predicted]:
     """The effect of each change, against the truth."""
     _, rows = remedies.remedies(found)
-    told = {row.what: row.goodput_bps for row in rows}
+    told = {row.what: row for row in rows}
     made_rows = []
     for question in QUESTIONS:
         scenario = _changed(made, question)
@@ -129,12 +147,22 @@ def predicted(made: captured.Case, view: str, found: fitting.Twin) -> list[Predi
         if scenario is None or what not in told:
             continue
         outcome = likeness.outcome(simulate(scenario, made.seed), found.path.end_s, "d")
-        made_rows.append(Predicted(f"{made.kind}, {view}", what, outcome.goodput_bps, told[what]))
+        row = told[what]
+        made_rows.append(
+            Predicted(
+                f"{made.kind}, {view}",
+                what,
+                outcome.goodput_bps,
+                row.goodput_bps,
+                outcome.stall_s,
+                row.stall_s,
+            )
+        )
     return made_rows
 
 
 def measure(
-    numbers: range, kinds: tuple[str, ...], views: tuple[str, ...], *, what_if: bool
+    numbers: range, kinds: tuple[str, ...], views: tuple[str, ...], ends: str = "model", *, what_if: bool
 ) -> tuple[list[Result], list[Predicted]]:
     """Twins of the runs with these numbers."""
     results: list[Result] = []
@@ -142,7 +170,7 @@ def measure(
     with tempfile.TemporaryDirectory() as folder:
         for number in numbers:
             for kind in kinds:
-                made = captured.case(kind, number)
+                made = captured.case(kind, number, ends)
                 for view in views:
                     found = twin_of(made, view, Path(folder))
                     results.append(judged(made, view, found))
@@ -157,7 +185,8 @@ def main() -> None:
     first, last = (int(word) for word in sys.argv[1:3]) if len(sys.argv) > 2 else (0, 2)
     what_if = "--what-if" in sys.argv
     kinds = tuple(word for word in sys.argv[3:] if not word.startswith("--")) or captured.KINDS
-    results, answers = measure(range(first, last), kinds, VIEWS, what_if=what_if)
+    ends = "kernel" if "--kernel" in sys.argv else "model"
+    results, answers = measure(range(first, last), kinds, VIEWS, ends, what_if=what_if)
     has_failed = False
     for view, aim in (("sender", 0.75), ("receiver", 0.75), ("pair", 0.9)):
         part = [result for result in results if result.name.endswith(view)]
@@ -176,7 +205,11 @@ def main() -> None:
         if asked:
             within = sum(answer.is_covered for answer in asked)
             width = np.median([answer.width for answer in asked])
-            print(f"  changes: of {len(asked)} covered in {within}, width {width:.3f} in the median")
+            stalls = sum(answer.has_stall for answer in asked)
+            print(
+                f"  changes: of {len(asked)} covered in {within}, width {width:.3f} in the median; "
+                f"longest stall covered in {stalls}"
+            )
     sys.exit(has_failed)
 
 
