@@ -258,7 +258,7 @@ def draws_of(kinds: Sequence[Kind], count: int) -> list[tuple[Setting, dict[str,
 
 
 def ends_of(kinds: Sequence[Kind]) -> list[Setting]:
-    """The nearest settings with one wide range at each of its ends: draws of all ranges together seldom reach these."""
+    """The nearest settings with one wide range at each of its ends: draws of all ranges together rarely reach these."""
     wide = [(kind.setting, unknown) for kind in kinds for unknown in kind.unknowns if unknown.is_wide]
     return [
         unknown.change(setting, value) for setting, unknown in wide for value in (unknown.low, unknown.high)

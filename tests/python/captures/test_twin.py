@@ -52,13 +52,13 @@ def test_a_twin_has_the_goodput_and_the_timeouts_of_its_run(
 
 
 def _path(kind: str, number: int, view: str, folder: Path) -> path.FlowPath:
-    """What is inferred of a run's path."""
+    """The path of a run, as it is inferred."""
     server, host = captured.case(kind, number).write(folder)
     return path.read({"sender": [server], "receiver": [host], "pair": [server, host]}[view], None)
 
 
 def test_a_longer_round_trip_is_no_wait_in_the_queue(tmp_path: Path) -> None:
-    """The queue has 692 packets. A packet whose report alone took longer seemed to have waited longer than in a full queue."""
+    """The queue has 692 packets. A packet whose report alone took longer has not waited longer than that."""
     found = _path("step", 61, "sender", tmp_path)
     assert found.full_wait_s == pytest.approx(692 * found.packet_s, rel=0.01)
     assert len(found.full) > 1000
