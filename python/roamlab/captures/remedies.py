@@ -36,9 +36,9 @@ class Remedy:
     stall_s: tuple[float, float]
     """That of the longest stall; 0: none."""
     middle_bps: float
-    """The median."""
+    """The median of the nearest twin and those with all ranges drawn."""
     middle_stall_s: float
-    """The median."""
+    """The same of the longest stall."""
     gain: str
     """"more", "less" or "undecided": the goodput against the same twins without the change."""
     warning: str = ""
@@ -120,7 +120,9 @@ def row(
     stalls = np.array([each.stall_s for each in made])
     gain = goodput - np.array([each.goodput_bps for each in base])
     low, high = float(goodput.min()) * (1 - error), float(goodput.max()) * (1 + error)
-    middle = float(np.median(goodput))
+    # Those with a range at an end are bounds alone.
+    inner = slice(1 + len(values))
+    middle = float(np.median(goodput[inner]))
     # Less than a hundredth is no difference.
     least, most = float(gain.min()), float(gain.max())
     clear = 0.01 * middle
@@ -129,9 +131,9 @@ def row(
         (low, high),
         (float(stalls.min()), float(stalls.max())),
         middle,
-        float(np.median(stalls)),
+        float(np.median(stalls[inner])),
         "more" if least > clear else "less" if most < -clear else "undecided",
-        _depends(goodput[1 : 1 + len(values)], values, unknowns) if high - low > NARROW * middle else "",
+        _depends(goodput[inner][1:], values, unknowns) if high - low > NARROW * middle else "",
     )
 
 

@@ -31,11 +31,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-A_DAY = 120.0
+A_DAY = 80.0
 """Seconds that the long tests of Python of a day take together; more, if one test alone takes more."""
 A_PAGE_DAY = 50.0
 """The same of a day with the page."""
-A_RUST_DAY = 60.0
+A_RUST_DAY = 40.0
 """The same of Rust's tests."""
 PAGE_EVERY = 4
 """Days from one page to the next."""

@@ -1,7 +1,7 @@
 //! qlogs of each implementation's dialect, all of the same story, and broken ones.
 
 use super::hostile::{Draws, mutations};
-use crate::{Answer, Kind, explain_qlog};
+use crate::{Answer, Kind, Sure, explain_qlog};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
