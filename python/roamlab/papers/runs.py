@@ -99,7 +99,10 @@ class Batch:
     Interpretations that do not touch a queue leave its scenario unchanged: equal scenarios are run once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, change: Callable[[Scenario], Scenario] | None = None) -> None:
+        """`change`: makes of each scenario another one, which is run in its place."""
+        self._change = change
+        self._changes: dict[Scenario, Scenario] = {}
         self._wanted: dict[Job, dict[str, tuple[Callable[[Results], Any], list[tuple[Runs[Any], int]]]]] = (
             defaultdict(dict)
         )
@@ -132,12 +135,19 @@ class Batch:
             found[case] = of_case = Runs[T](len(numbers), make)
             asked.append(of_case)
             for at, run in enumerate(numbers):
-                job = Job(scenario(run) if callable(scenario) else scenario, SEED, run)
+                job = Job(self._changed(scenario(run) if callable(scenario) else scenario), SEED, run)
                 jobs[job] = None
                 _, places = self._wanted[job].setdefault(name, (take, []))
                 places.append((of_case, at))
         self._asked += asked
         return found
+
+    def _changed(self, scenario: Scenario) -> Scenario:
+        if self._change is None:
+            return scenario
+        if scenario not in self._changes:
+            self._changes[scenario] = self._change(scenario)
+        return self._changes[scenario]
 
     def make(self, store: Path, threads: int, *, say_found: bool = True) -> None:
         """Make the runs, and measure them. What the store holds is not made again; each run is kept as it ends.

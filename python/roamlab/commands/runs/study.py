@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.group("study")
 def command() -> None:
-    """Compare schemes, queues and procedures beyond any one paper."""
+    """Compare schemes, queues, procedures and durations beyond any one paper."""
 
 
 def _runs(default: int, of: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -74,6 +74,22 @@ def _procedures(out: Path, store: Path, runs: int, threads: int | None, *, as_js
     Interrupted, it continues where it stopped when called again.
     """
     from roamlab.studies.procedures import study
+
+    _conduct(study.study, study.terminal_table, (out, store, runs, threads), as_json=as_json)
+
+
+@command.command("durations")
+@out("out/durations", "Folder for page and CSV.")
+@STORE
+@_runs(6, "Of each experiment of the papers, under each law of the gap.")
+@THREADS
+@JSON
+def _durations(out: Path, store: Path, runs: int, threads: int | None, *, as_json: bool) -> None:
+    """Main results of the papers under their own gaps, and under durations of handovers that were measured.
+
+    Interrupted, it continues where it stopped when called again.
+    """
+    from roamlab.studies.durations import study
 
     _conduct(study.study, study.terminal_table, (out, store, runs, threads), as_json=as_json)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -129,10 +130,12 @@ def _left(results: Results, host: str) -> list[int]:
     """The access router that each handover leaves: with air of each host a cell is named after router and host."""
     rows = results.columns("handovers")
     own = rows.where("host", host)
-    left = [0] * int(np.count_nonzero(own & rows.where("phase", "link-down")))
+    ended = rows["visit"][own & rows.where("phase", "link-down")].tolist()
+    left = [0] * len(ended)
     released = own & rows.where("phase", "old-router-released")
     for visit, cell in zip(rows["visit"][released].tolist(), rows.words("node", released), strict=True):
-        left[visit - 1] = int(cell.partition("-")[0])
+        # A host may be late for a visit and leave it out.
+        left[bisect_left(ended, visit) - 1] = int(cell.partition("-")[0])
     return left
 
 

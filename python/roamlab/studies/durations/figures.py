@@ -1,0 +1,66 @@
+"""The figures of the study of durations: for each paper its results, and for each law their deciding measures."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from roamlab.base.figures import COLOURS, new_figure, save
+from roamlab.base.quantities import named
+from roamlab.studies.durations.cases import LAWS, PRINTED
+from roamlab.studies.figures import lines, points
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from roamlab.base.figures import SavedFigure
+    from roamlab.statistics.claims import Claim, Claimed
+    from roamlab.studies.durations.cases import Results
+
+_MARKERS = ("o", "s", "^")
+_LONG = 80
+"""Characters of a title."""
+
+
+def draw(asked: Sequence[Results], found: dict[str, dict[str, Claim]], folder: Path) -> list[SavedFigure]:
+    """A figure for each paper, a panel for each of its claims: the measure that decides it as in the paper."""
+    return [_of(each, found, folder) for each in asked]
+
+
+def _of(of: Results, found: dict[str, dict[str, Claim]], folder: Path) -> SavedFigure:
+    rows = len(of.claims)
+    with new_figure(rows, share_x=False, row_inches=1.7) as (figure, axes):
+        for axis, name in zip(axes, of.claims, strict=True):
+            at = _deciding(found[PRINTED][name])
+            measures = [found[law][name].measures[at] for law in LAWS]
+            for place, (measure, marker) in enumerate(zip(measures, _MARKERS, strict=True)):
+                points(axis, [place], [measure.measured], marker, measure.verdict, COLOURS[place])
+            lines(axis, "gap", list(LAWS))
+            _mark(axis, measures[0].claimed)
+            what = measures[0].what
+            axis.set_title(name)
+            axis.set_xlabel(named(what if len(what) <= _LONG else f"{what[:_LONG]}…", measures[0].unit))
+        runs = next(iter(found[PRINTED].values())).measures[0].measured.runs
+        caption = (
+            f"{of.what[0].upper()}{of.what[1:]}, by the law of the gap. Means of {runs} runs or more, with "
+            "95 % intervals; the shaded range is the one that the paper claims."
+        )
+        return save(figure, folder, of.paper, caption)
+
+
+def _deciding(claim: Claim) -> int:
+    """The measure nearest to the border of its claimed range, or farthest outside."""
+    worst = {"contradicted": 0, "undecided": 1, "holds": 2}
+    places = range(len(claim.measures))
+    return min(places, key=lambda at: worst[claim.measures[at].verdict])
+
+
+def _mark(axis: Axes, claimed: Claimed) -> None:
+    bounds = [bound for bound in (claimed.low, claimed.high) if math.isfinite(bound)]
+    low, high = min([axis.get_xlim()[0], *bounds]), max([axis.get_xlim()[1], *bounds])
+    margin = 0.05 * (high - low)
+    axis.set_xlim(low - margin, high + margin)
+    axis.axvspan(max(claimed.low, low - margin), min(claimed.high, high + margin), alpha=0.12, zorder=0)
