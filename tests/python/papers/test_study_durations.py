@@ -71,7 +71,7 @@ def test_a_changed_scenario_is_run_in_the_place_of_the_other(tmp_path: Path) -> 
 
 
 def test_a_longer_gap_is_a_longer_silence() -> None:
-    """The user plane's law is of silences above 0.1 s, that of signalling seldom of one."""
+    """The user plane's law is of silences above 0.1 s, that of signalling rarely of one."""
     scenario = papers.paper("mblue").example()
     gaps = []
     for table in ("lte_pcell", "drive_silence_vzw_2023"):
@@ -85,15 +85,16 @@ def _claims(**verdicts: str) -> dict[str, Any]:
     return {name: SimpleNamespace(verdict=verdict) for name, verdict in verdicts.items()}
 
 
-def test_results_that_stand_turn_or_become_undecided_are_counted() -> None:
+def test_results_that_keep_their_verdict_change_it_or_become_undecided_are_counted() -> None:
     found: Any = {
         PRINTED: _claims(a="holds", b="contradicted", c="holds", d="undecided"),
         "signalling": _claims(a="holds", b="contradicted", c="holds", d="holds"),
         "user plane": _claims(a="holds", b="holds", c="undecided", d="holds"),
     }
     assert study.sentences_of(found) == [
-        "With the law of signalling, 3 of 3 results stand.",
-        "With the law of the user plane, 1 of 3 results stand; 1 turn (b); 1 are undecided (c).",
+        "With the law of signalling, 3 of 3 results keep their verdict.",
+        "With the law of the user plane, 1 of 3 results keep their verdict; 1 have the other one (b); "
+        "1 are undecided (c).",
         "Undecided with the gaps of the papers, in as many runs: d.",
     ]
 

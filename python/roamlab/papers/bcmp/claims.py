@@ -112,8 +112,9 @@ def login(found: dict[Case, list[dict[str, int]]], moves: int) -> Claim:
 
 def handovers_that(found: Evidence, case: Case, fewest: int, most: float = math.inf) -> Interval:
     """The share of handovers that lose this number of packets."""
-    counts = lost(found, case)
-    return share_interval(int(((counts >= fewest) & (counts <= most)).sum()), counts.size, len(counts))
+    runs = [run.lost for run in found.streams[case]]
+    counts = np.concatenate(runs)
+    return share_interval(int(((counts >= fewest) & (counts <= most)).sum()), counts.size, len(runs))
 
 
 def _losing(found: Evidence, case: Case, what: str, claimed: Claimed, *counts: int) -> Measure:
@@ -293,7 +294,7 @@ def _mesh(found: Evidence) -> Claim:
         return above(found.streams[case], of, step_ms)
 
     def losses(case: Case) -> Values:
-        return np.asarray(lost(found, case).mean(axis=1))
+        return np.array([np.mean(run.lost) for run in found.streams[case]])
 
     tcp = {topology: _unplanned(found, topology) for topology in TOPOLOGIES}
     waits = f"packets that wait more than {WAIT_MS:g} ms"

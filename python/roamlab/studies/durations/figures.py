@@ -26,7 +26,7 @@ _LONG = 80
 
 
 def draw(asked: Sequence[Results], found: dict[str, dict[str, Claim]], folder: Path) -> list[SavedFigure]:
-    """A figure for each paper, a panel for each of its claims: the measure that decides it as in the paper."""
+    """A figure for each paper, a panel for each of its claims, with one measure of it."""
     return [_of(each, found, folder) for each in asked]
 
 
@@ -34,7 +34,7 @@ def _of(of: Results, found: dict[str, dict[str, Claim]], folder: Path) -> SavedF
     rows = len(of.claims)
     with new_figure(rows, share_x=False, row_inches=1.7) as (figure, axes):
         for axis, name in zip(axes, of.claims, strict=True):
-            at = _deciding(found[PRINTED][name])
+            at = _shown([found[law][name] for law in LAWS])
             measures = [found[law][name].measures[at] for law in LAWS]
             for place, (measure, marker) in enumerate(zip(measures, _MARKERS, strict=True)):
                 points(axis, [place], [measure.measured], marker, measure.verdict, COLOURS[place])
@@ -51,11 +51,11 @@ def _of(of: Results, found: dict[str, dict[str, Claim]], folder: Path) -> SavedF
         return save(figure, folder, of.paper, caption)
 
 
-def _deciding(claim: Claim) -> int:
-    """The measure nearest to the border of its claimed range, or farthest outside."""
+def _shown(claims: Sequence[Claim]) -> int:
+    """The first measure whose verdict changes from law to law, otherwise the one with the worst verdict."""
     worst = {"contradicted": 0, "undecided": 1, "holds": 2}
-    places = range(len(claim.measures))
-    return min(places, key=lambda at: worst[claim.measures[at].verdict])
+    verdicts = list(zip(*([each.verdict for each in claim.measures] for claim in claims), strict=True))
+    return min(range(len(verdicts)), key=lambda at: (len(set(verdicts[at])) == 1, worst[verdicts[at][0]]))
 
 
 def _mark(axis: Axes, claimed: Claimed) -> None:

@@ -98,7 +98,7 @@ def study(runs: int, store: Path, threads: int, draft: Path) -> tuple[Report, di
 
 
 def sentences_of(found: Found) -> list[str]:
-    """The results that survive each law, and those that change."""
+    """The results that keep their verdict under each law, and those that do not."""
     printed = found[PRINTED]
     decided = [name for name, claim in printed.items() if claim.verdict != "undecided"]
     said = []
@@ -109,8 +109,8 @@ def sentences_of(found: Found) -> list[str]:
         same = [name for name in decided if verdict[name] == printed[name].verdict]
         other = [name for name in decided if verdict[name] not in (printed[name].verdict, "undecided")]
         undecided = [name for name in decided if verdict[name] == "undecided"]
-        parts = [f"{len(same)} of {len(decided)} results stand"]
-        for names, what in ((other, "turn"), (undecided, "are undecided")):
+        parts = [f"{len(same)} of {len(decided)} results keep their verdict"]
+        for names, what in ((other, "have the other one"), (undecided, "are undecided")):
             if names:
                 parts.append(f"{len(names)} {what} ({', '.join(names)})")
         said.append(f"With the law of {_LAW[law]}, {'; '.join(parts)}.")
