@@ -10,6 +10,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from roamlab.captures import fitting, likeness, path, remedies
 from roamlab.records import metrics
 from roamlab.running.run import simulate
 from roamlab.scenarios.scenario import Scenario
+
+if TYPE_CHECKING:
+    from roamlab.records.results import Results
 
 VIEWS = ("sender", "receiver", "pair")
 QUESTIONS = ("cubic", "sack", "bbr", "half the queue", "twice the queue", "gaps half as long")
@@ -132,8 +136,10 @@ def _changed(made: captured.Case, question: str) -> Scenario | None:
     return Scenario(captured._BASE, "captured.toml").set_all(setting)
 
 
-def predicted(made: captured.Case, view: str, found: fitting.Twin) -> list[Predicted]:
-    """The effect of each change, against the truth."""
+def predicted(
+    made: captured.Case, view: str, found: fitting.Twin, truths: dict[str, Results]
+) -> list[Predicted]:
+    """The effect of each change, against the truth; `truths` keeps the runs with a change, of all views."""
     _, rows = remedies.remedies(found)
     told = {row.what: row for row in rows}
     made_rows = []
@@ -146,7 +152,9 @@ def predicted(made: captured.Case, view: str, found: fitting.Twin) -> list[Predi
         )
         if scenario is None or what not in told:
             continue
-        outcome = likeness.outcome(simulate(scenario, made.seed), found.path.end_s, "d")
+        if question not in truths:
+            truths[question] = simulate(scenario, made.seed)
+        outcome = likeness.outcome(truths[question], found.path.end_s, "d")
         row = told[what]
         made_rows.append(
             Predicted(
@@ -171,11 +179,12 @@ def measure(
         for number in numbers:
             for kind in kinds:
                 made = captured.case(kind, number, ends)
+                truths: dict[str, Results] = {}
                 for view in views:
                     found = twin_of(made, view, Path(folder))
                     results.append(judged(made, view, found))
                     if what_if:
-                        answers += predicted(made, view, found)
+                        answers += predicted(made, view, found, truths)
                     print(number, results[-1], *answers[-len(QUESTIONS) :], sep="\n  ", flush=True)
     return results, answers
 
