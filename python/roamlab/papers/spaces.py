@@ -68,6 +68,14 @@ class Space(Generic[R]):
         if min(self.runs, self.confirm) < LEAST:
             raise ValueError(f"{self.title}: {too_few(min(self.runs, self.confirm))}")
 
+    def ask_whole(self, batch: Batch, numbers: range) -> Callable[[], Sequence[Claim]]:
+        """Asks for the runs of all claims under the default, as the reproduction decides them."""
+        if self.whole is not None:
+            return self.whole(batch, numbers)
+        asks = [ask for ask in (self.ask, self.beside) if ask is not None]
+        decides = [ask(batch, self.default, numbers) for ask in asks]
+        return lambda: [claim for decide in decides for claim in decide()]
+
     @property
     def paper(self) -> str:
         """The name of the paper's package."""
@@ -233,11 +241,8 @@ class Decider:
 
     def whole(self, numbers: range) -> list[Claim]:
         """All claims under the default, as the paper's reproduction decides them, from the runs with these numbers."""
-        if self.space.whole is None:
-            (found,) = self.every([self.default], numbers)
-            return found
         batch = Batch()
-        decide = self.space.whole(batch, numbers)
+        decide = self.space.ask_whole(batch, numbers)
         batch.make(self.store, self.threads, say_found=False)
         return list(decide())
 

@@ -51,15 +51,9 @@ def test_a_twin_has_the_goodput_and_the_timeouts_of_its_run(
     assert result.is_right, result
 
 
-def _path(kind: str, number: int, view: str, folder: Path) -> path.FlowPath:
-    """The path of a run, as it is inferred."""
-    server, host = captured.case(kind, number).write(folder)
-    return path.read({"sender": [server], "receiver": [host], "pair": [server, host]}[view], None)
-
-
 def test_a_longer_round_trip_is_no_wait_in_the_queue(tmp_path: Path) -> None:
     """The queue has 692 packets. A packet whose report alone took longer has not waited longer than that."""
-    found = _path("step", 61, "sender", tmp_path)
+    found = twinned.path_of(captured.case("step", 61), "sender", tmp_path)
     assert found.full_wait_s == pytest.approx(692 * found.packet_s, rel=0.01)
     assert len(found.full) > 1000
     assert found.lost == []
@@ -67,7 +61,7 @@ def test_a_longer_round_trip_is_no_wait_in_the_queue(tmp_path: Path) -> None:
 
 def test_what_a_move_lost_from_a_queue_is_a_gap(tmp_path: Path) -> None:
     """Packets that are lost again by their numbers are others if the sender is another one."""
-    found = _path("outage", 60, "receiver", tmp_path)
+    found = twinned.path_of(captured.case("outage", 60), "receiver", tmp_path)
     assert found.lost == []
     assert [gap.packets > 100 for gap in found.gaps] == [False, True]
 

@@ -52,7 +52,7 @@ def _scenarios(paper: str) -> list[Scenario]:
         asked.append(scenario)
         return scenario
 
-    study._ask(paper, Batch(note), range(1))
+    papers.space(paper).ask_whole(Batch(note), range(1))
     return [next(each for each in asked if each.to_dict().get("hosts")), asked[-1]]
 
 
@@ -61,7 +61,7 @@ def test_a_changed_scenario_is_run_in_the_place_of_the_other(tmp_path: Path) -> 
     found = study.measure([mblue], 2, tmp_path, 2)
     assert list(found) == list(LAWS)
     batch = Batch()
-    decide = study._ask("mblue", batch, range(2))
+    decide = papers.space("mblue").ask_whole(batch, range(2))
     batch.make(tmp_path, 2)
     own = {claim.id: claim for claim in decide()}
     for name in mblue.claims:

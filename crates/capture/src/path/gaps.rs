@@ -5,6 +5,7 @@ use crate::why::Kind;
 use crate::why::exchange::MS;
 use crate::why::sender::Silence;
 use serde::Serialize;
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 
 /// A loss at this share of the largest wait is one of a full queue.
@@ -14,7 +15,7 @@ const FEW: usize = 400;
 const MUCH: f64 = 1.15;
 /// Sendings before a loss whose waits are looked at.
 const NEAR: usize = 40;
-/// The time over which they were sent at least.
+/// [`LEAST_RUN`] packets were sent over this time at least.
 const LEAST_RUN_NS: i64 = 30 * MS;
 
 /// The fate of packets in a gap.
@@ -47,13 +48,14 @@ pub struct Gap {
 /// The gaps of a flow. `tx`: the time to transmit a packet.
 pub fn gaps(seen: &Seen, tx: i64) -> Vec<Gap> {
     let found = seen.stalls.iter().filter(|(silence, _)| !silence.is_cut || seen.timeouts.is_some());
+    let longest_wait = OnceCell::new();
     let mut gaps: Vec<Gap> = found
         .filter_map(|(silence, causes)| {
             let kinds = || causes.iter().map(|cause| cause.kind);
             if kinds().any(|kind| kind == Kind::PathHeld) {
                 Some(held(seen, silence, tx))
             } else if kinds().any(|kind| kind == Kind::PathLost) {
-                Some(lost(seen, silence, tx))
+                Some(lost(seen, silence, tx, *longest_wait.get_or_init(|| seen.largest_wait())))
             } else {
                 None
             }
@@ -119,10 +121,10 @@ fn held(seen: &Seen, silence: &Silence, tx: i64) -> Gap {
 }
 
 /// It lasts at least until the last lost packet was there, and at most until the first one was there that arrived.
-fn lost(seen: &Seen, silence: &Silence, tx: i64) -> Gap {
+fn lost(seen: &Seen, silence: &Silence, tx: i64, longest_wait: i64) -> Gap {
     let (start, end) = (silence.start_ns, silence.end_ns);
     let ahead = seen.ahead();
-    let into = between(seen, start - ahead - seen.largest_wait() - tx, end - ahead);
+    let into = between(seen, start - ahead - longest_wait - tx, end - ahead);
     let lost = || into.iter().filter(|sent| sent.is_lost == Some(true));
     let after = into.iter().filter(|sent| sent.is_lost == Some(false) && sent.time_ns + ahead > start);
     let latest = (end - tx / 2).max(start + MS);
@@ -204,9 +206,12 @@ fn largest_waits(seen: &Seen, gaps: &[Gap]) -> Vec<i64> {
 
 /// The largest of waits, without few that are much larger: a report may be delayed alone, by a timer of the receiver.
 fn largest(mut waits: Vec<i64>) -> i64 {
-    waits.sort_unstable_by_key(|wait| Reverse(*wait));
-    let most = waits.get(waits.len() / FEW).copied().unwrap_or(0);
-    waits.into_iter().find(|wait| *wait as f64 <= MUCH * most as f64).unwrap_or(most)
+    if waits.is_empty() {
+        return 0;
+    }
+    let place = waits.len() / FEW;
+    let most = *waits.select_nth_unstable_by_key(place, |wait| Reverse(*wait)).1;
+    waits.into_iter().filter(|wait| *wait as f64 <= MUCH * most as f64).max().unwrap_or(most)
 }
 
 impl Gap {

@@ -228,7 +228,7 @@ fn window(seen: &Seen, exchange: &Exchange<'_>) -> Option<u64> {
     windows.sort_unstable();
     let middle = *windows.get(windows.len() / 2)?;
     let most = *windows.get(windows.len() * 95 / 100)?;
-    // A window is a multiple of the scale's step.
+    // A receiver rounds its window to the step of the scale, so a whole segment may lack a part.
     let many = (middle + seen.segment / 20) / seen.segment;
     (most <= middle + middle / 20 && many > 0 && many < 3_000).then_some(many)
 }

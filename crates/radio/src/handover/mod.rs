@@ -132,6 +132,11 @@ impl RadioSpec {
         self.kind().measurement()
     }
 
+    /// Measurements that agents command hosts by; `None` with 802.11, whose stations choose their cells themselves.
+    pub fn reported_measurement(&self) -> Option<&MeasurementSpec> {
+        self.measurement().filter(|_| self.roaming().is_none())
+    }
+
     /// Which link a host in several cells sends on.
     pub fn uplink(&self) -> UplinkChoice {
         self.kind().uplink()

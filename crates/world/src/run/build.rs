@@ -173,8 +173,7 @@ impl<'a> Builder<'a> {
                 self.links.set_impairments(id, forced, changes(link, way));
                 self.lose_at_random(id, link.loss(way));
             }
-            let failing = self.links[built[0]].name.clone();
-            self.fail_in_outages(&built, &failing, link.outages.as_deref());
+            self.fail_both_ways(&built, link.outages.as_deref());
         }
     }
 
@@ -187,8 +186,7 @@ impl<'a> Builder<'a> {
             for (id, way) in built.into_iter().zip([Way::There, Way::Back]) {
                 self.lose_at_random(id, spec.backhaul.loss(way));
             }
-            let failing = self.links[built[0]].name.clone();
-            self.fail_in_outages(&built, &failing, spec.backhaul.outages.as_deref());
+            self.fail_both_ways(&built, spec.backhaul.outages.as_deref());
             let (cell, base_station) = (CellId(cells.len() as u32), self.node(name));
             let ends = (base_station, End::Cell(cell));
             let shape = (spec.rate.mean(Way::There), spec.delay.mean(Way::There));

@@ -215,7 +215,7 @@ fn each_new_frame_lost_late_or_copied_is_made_good() {
                         .reached_again("down", 200 * MS)
                         .unwrap_or_else(|problem| panic!("{number} {trouble:?}: {problem}"));
                     let lost = record.lost("up").count();
-                    assert!(lost < 30, "{number} {trouble:?}: {lost} of its own packets");
+                    assert!(lost < 30, "{number} {trouble:?}: {lost} packets of the host are lost");
                     let last = joined(&record).last().copied();
                     assert_eq!(last, Some("bs2"), "{number} {trouble:?}");
                 }

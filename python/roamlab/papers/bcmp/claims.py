@@ -71,9 +71,9 @@ def above(runs: Sequence[Streams], of: str, step_ms: float) -> Values:
     return np.array([getattr(run, of)[at] for run in runs])
 
 
-def lost(found: Evidence, case: Case) -> NDArray[np.int64]:
-    """Packets that each handover loses, one row for each run."""
-    return np.array([run.lost for run in found.streams[case]])
+def lost(found: Evidence, case: Case) -> list[NDArray[np.int64]]:
+    """Packets that each handover loses, run by run: a run may have fewer handovers than another."""
+    return [np.array(run.lost) for run in found.streams[case]]
 
 
 def _share(what: str, values: Values, claimed: Claimed) -> Measure:
@@ -112,7 +112,7 @@ def login(found: dict[Case, list[dict[str, int]]], moves: int) -> Claim:
 
 def handovers_that(found: Evidence, case: Case, fewest: int, most: float = math.inf) -> Interval:
     """The share of handovers that lose this number of packets."""
-    runs = [run.lost for run in found.streams[case]]
+    runs = lost(found, case)
     counts = np.concatenate(runs)
     return share_interval(int(((counts >= fewest) & (counts <= most)).sum()), counts.size, len(runs))
 
@@ -294,7 +294,7 @@ def _mesh(found: Evidence) -> Claim:
         return above(found.streams[case], of, step_ms)
 
     def losses(case: Case) -> Values:
-        return np.array([np.mean(run.lost) for run in found.streams[case]])
+        return np.array([counts.mean() for counts in lost(found, case)])
 
     tcp = {topology: _unplanned(found, topology) for topology in TOPOLOGIES}
     waits = f"packets that wait more than {WAIT_MS:g} ms"

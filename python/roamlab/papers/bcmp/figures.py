@@ -66,15 +66,13 @@ def _points(axis: Axes, places: list[float], values: list[Values], name: str, st
 
 
 def _losses(found: Evidence, folder: Path) -> SavedFigure:
-    most = max(int(lost(found, (topology, "unplanned")).max()) for topology in TOPOLOGIES)
+    most = max(int(run.max()) for topology in TOPOLOGIES for run in lost(found, (topology, "unplanned")))
     with new_figure(rows=2, row_inches=2.2) as (figure, axes):
         for axis, topology in zip(axes, TOPOLOGIES, strict=True):
             for way, shift, colour in (("planned", -0.2, BLUE), ("unplanned", 0.2, ORANGE)):
                 counts = lost(found, (topology, way))
-                shares = [
-                    np.asarray(np.mean(counts == number, axis=1), dtype=float) for number in range(most + 1)
-                ]
-                means = [student(each.tolist()) for each in shares]
+                shares = [[float(np.mean(run == number)) for run in counts] for number in range(most + 1)]
+                means = [student(each) for each in shares]
                 spread = [0.0 if mean.runs == 1 else mean.high - mean.effect for mean in means]
                 places = np.arange(most + 1) + shift
                 heights = [mean.effect for mean in means]

@@ -17,7 +17,7 @@ from roamlab.studies.durations.cases import LAWS, PRINTED, results, under
 from roamlab.studies.means import interval_data
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from rich.table import Table as Printed
@@ -34,17 +34,11 @@ def measure(asked: Sequence[Results], runs: int, store: Path, threads: int) -> F
     found: Found = {}
     for law, table in LAWS.items():
         batch = Batch(None if table is None else partial(under, table=table))
-        made = [_ask(of.paper, batch, range(runs)) for of in asked]
+        made = [papers.space(of.paper).ask_whole(batch, range(runs)) for of in asked]
         batch.make(store, threads)
         claims = {claim.id: claim for each in made for claim in each()}
         found[law] = {name: claims[name] for of in asked for name in of.claims}
     return found
-
-
-def _ask(paper: str, batch: Batch, numbers: range) -> Callable[[], Sequence[Claim]]:
-    """Asks for the runs of a paper's claims under its default."""
-    space = papers.space(paper)
-    return space.whole(batch, numbers) if space.whole else space.ask(batch, space.default, numbers)
 
 
 def study(runs: int, store: Path, threads: int, draft: Path) -> tuple[Report, dict[str, Any]]:

@@ -91,10 +91,9 @@ NAMES = {
 KINDS = (*NAMES, "idle", "window", "quiet")
 OF_QUINN = ("hold", "drop", "outage", "step", "step with losses", "burst", "acks", "quiet")
 """Kinds of runs with quinn, which sends files alone, no number twice, and has no window as a parameter."""
-ENDS = ("model", "kernel", "quinn")
-VIEWS = {"model": ("sender", "receiver", "pair"), "quinn": ("sender", "receiver")}
-VIEWS["kernel"] = VIEWS["model"]
-"""Where the runs of ends are captured."""
+_ALL = ("sender", "receiver", "pair")
+VIEWS = {"model": _ALL, "kernel": _ALL, "quinn": ("sender", "receiver")}
+"""The ends of runs, and where these are captured."""
 _RECEIVER = {
     "tail": {"path-lost", "application-idle"},
     "relost": {"queue-full", "path-lost"},
@@ -118,7 +117,7 @@ class Case:
     base_s: float = 0.0
     rate_bps: float = 0.0
     ends: str = "model"
-    """One of `ENDS`."""
+    """One of `VIEWS`."""
     results: Results | None = field(default=None, repr=False)
 
     def made(self) -> Results:
@@ -158,7 +157,7 @@ class Case:
 
 
 def case(kind: str, number: int, ends: str = "model") -> Case:
-    """Run `number` of a kind, with one of `ENDS`."""
+    """Run `number` of a kind, with one of the ends in `VIEWS`."""
     draws = random.Random(f"{kind}/{number}")
     rate = draws.choice([3, 5, 8, 12, 20, 30])
     one_way = draws.choice([5, 10, 20, 40, 60])
@@ -320,6 +319,11 @@ _PLANT = {
 }
 
 
+def of_view(view: str, server: Path, host: Path) -> list[Path]:
+    """The files of a view."""
+    return {"sender": [server], "receiver": [host], "pair": [server, host]}[view]
+
+
 def judged(made: Case, answer: Answer, view: str) -> str:
     """The fault of an answer about the run's capture; empty: none."""
     flow = next(flow for flow in answer.flows if made.ends == "quinn" or flow["flow"].startswith("10."))
@@ -364,10 +368,10 @@ def measure(
         for kind in kinds:
             for number in numbers:
                 made = case(kind, number, ends)
-                server, host = made.write(Path(folder))
-                files = {"sender": [server], "receiver": [host], "pair": [server, host]}
+                written = made.write(Path(folder))
                 for view in VIEWS[ends]:
-                    answer = explain_qlog(files[view][0]) if ends == "quinn" else explain(files[view])
+                    files = of_view(view, *written)
+                    answer = explain_qlog(files[0]) if ends == "quinn" else explain(files)
                     problem = judged(made, answer, view)
                     has_stall = made.kind in NAMES and made.planted() is not None
                     counts[view][

@@ -23,7 +23,6 @@ from roamlab.scenarios.scenario import Scenario
 if TYPE_CHECKING:
     from roamlab.records.results import Results
 
-VIEWS = ("sender", "receiver", "pair")
 QUESTIONS = ("cubic", "sack", "bbr", "half the queue", "twice the queue", "gaps half as long")
 NEAR = 0.05
 """A goodput is right within this share."""
@@ -86,11 +85,14 @@ class Predicted:
         return (self.interval_bps[1] - self.interval_bps[0]) / self.goodput_bps
 
 
+def path_of(made: captured.Case, view: str, folder: Path) -> path.FlowPath:
+    """The path of a run, as it is inferred from what was captured at the sender, at the receiver, or at both."""
+    return path.read(captured.of_view(view, *made.write(folder)), None)
+
+
 def twin_of(made: captured.Case, view: str, folder: Path) -> fitting.Twin:
     """The twin of a run, from what was captured at the sender, at the receiver, or at both."""
-    server, host = made.write(folder)
-    files = {"sender": [server], "receiver": [host], "pair": [server, host]}[view]
-    return fitting.fit(path.read(files, None))
+    return fitting.fit(path_of(made, view, folder))
 
 
 def judged(made: captured.Case, view: str, found: fitting.Twin) -> Result:
@@ -195,7 +197,7 @@ def main() -> None:
     what_if = "--what-if" in sys.argv
     kinds = tuple(word for word in sys.argv[3:] if not word.startswith("--")) or captured.KINDS
     ends = "kernel" if "--kernel" in sys.argv else "model"
-    results, answers = measure(range(first, last), kinds, VIEWS, ends, what_if=what_if)
+    results, answers = measure(range(first, last), kinds, captured.VIEWS[ends], ends, what_if=what_if)
     has_failed = False
     for view, aim in (("sender", 0.75), ("receiver", 0.75), ("pair", 0.9)):
         part = [result for result in results if result.name.endswith(view)]

@@ -286,7 +286,7 @@ fn fades(measured: &MeasurementSpec) -> Duration {
 
 /// Cells that a host cannot hear any more when it measures for the first time behind their border.
 fn fast_fading(scenario: &Scenario) -> Option<Vec<Problem>> {
-    let measured = scenario.radio.measurement().filter(|_| scenario.radio.roaming().is_none())?;
+    let measured = scenario.radio.reported_measurement()?;
     if measured.signal != SignalSpec::Schedule || measured.slope_db_per_s <= 0.0 {
         return None;
     }

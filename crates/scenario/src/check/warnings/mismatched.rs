@@ -443,7 +443,7 @@ const LONGEST_FRAME: Bytes = Bytes(2347);
 
 /// Offsets that no host measures, and queues that no packet enters as each host has another one.
 fn of_cells(scenario: &Scenario) -> Vec<Vec<Problem>> {
-    let measured = scenario.radio.measurement().is_some() && scenario.radio.roaming().is_none();
+    let measured = scenario.radio.reported_measurement().is_some();
     let mut found = Vec::new();
     for (name, cell) in &scenario.cells {
         let at = |part: &str| format!("cells.{}.{part}", quoted_key(name));

@@ -43,6 +43,14 @@ impl Builder<'_> {
         }
     }
 
+    /// Gives both ways of a wire outages at the same times, from the stream of the first one's name.
+    pub(super) fn fail_both_ways(&mut self, ids: &[LinkId; 2], spec: Option<&OutageSpec>) {
+        if spec.is_some() {
+            let name = self.links[ids[0]].name.clone();
+            self.fail_in_outages(ids, &name, spec);
+        }
+    }
+
     /// Gives links outages at the same times, from the stream of this name.
     pub(super) fn fail_in_outages(&mut self, ids: &[LinkId], name: &str, spec: Option<&OutageSpec>) {
         let Some(spec) = spec else { return };
