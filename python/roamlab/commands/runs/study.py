@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from roamlab.showing.report import Report
+    from roamlab.studies.outcomes.cases import Question
 
     Study = Callable[[int, Path, int, Path], tuple[Report, dict[str, Any]]]
 
 
 @click.group("study")
 def command() -> None:
-    """Compare schemes, queues, procedures and durations beyond any one paper."""
+    """Compare schemes, queues, procedures, durations and senders beyond any one paper."""
 
 
 def _runs(default: int, of: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -89,9 +90,33 @@ def _durations(out: Path, store: Path, runs: int, threads: int | None, *, as_jso
 
     Interrupted, it continues where it stopped when called again.
     """
-    from roamlab.studies.durations import study
+    from roamlab.studies.outcomes.cases import DURATIONS
 
-    _conduct(study.study, study.terminal_table, (out, store, runs, threads), as_json=as_json)
+    _outcomes(DURATIONS, (out, store, runs, threads), as_json=as_json)
+
+
+@command.command("senders")
+@out("out/senders", "Folder for page and CSV.")
+@STORE
+@_runs(6, "Of each experiment of the papers, with each sender.")
+@THREADS
+@JSON
+def _senders(out: Path, store: Path, runs: int, threads: int | None, *, as_json: bool) -> None:
+    """Main results of the papers with their own senders, and with CUBIC, BBR and QUIC of today.
+
+    Interrupted, it continues where it stopped when called again.
+    """
+    from roamlab.studies.outcomes.cases import SENDERS
+
+    _outcomes(SENDERS, (out, store, runs, threads), as_json=as_json)
+
+
+def _outcomes(question: Question, options: tuple[Path, Path, int, int | None], *, as_json: bool) -> None:
+    from functools import partial
+
+    from roamlab.studies.outcomes import study
+
+    _conduct(partial(study.study, question), study.terminal_table, options, as_json=as_json)
 
 
 def _conduct(

@@ -1,4 +1,4 @@
-"""The figures of the study of durations: for each paper its results, and for each law their deciding measures."""
+"""The figures: for each paper its results, and under each condition a deciding measure of each."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from roamlab.base.figures import COLOURS, new_figure, save
 from roamlab.base.quantities import named
-from roamlab.studies.durations.cases import LAWS, PRINTED
 from roamlab.studies.figures import lines, points
+from roamlab.studies.outcomes.cases import PRINTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,34 +18,34 @@ if TYPE_CHECKING:
 
     from roamlab.base.figures import SavedFigure
     from roamlab.statistics.claims import Claim, Claimed
-    from roamlab.studies.durations.cases import Results
+    from roamlab.studies.outcomes.cases import Question, Results
 
-_MARKERS = ("o", "s", "^")
+_MARKERS = ("o", "s", "^", "D")
 _LONG = 80
 """Characters of a title."""
 
 
-def draw(asked: Sequence[Results], found: dict[str, dict[str, Claim]], folder: Path) -> list[SavedFigure]:
+def draw(question: Question, found: dict[str, dict[str, Claim]], folder: Path) -> list[SavedFigure]:
     """A figure for each paper, a panel for each of its claims, with one measure of it."""
-    return [_of(each, found, folder) for each in asked]
+    return [_of(each, question, found, folder) for each in question.results()]
 
 
-def _of(of: Results, found: dict[str, dict[str, Claim]], folder: Path) -> SavedFigure:
+def _of(of: Results, question: Question, found: dict[str, dict[str, Claim]], folder: Path) -> SavedFigure:
     rows = len(of.claims)
     with new_figure(rows, share_x=False, row_inches=1.7) as (figure, axes):
         for axis, name in zip(axes, of.claims, strict=True):
-            at = _shown([found[law][name] for law in LAWS])
-            measures = [found[law][name].measures[at] for law in LAWS]
-            for place, (measure, marker) in enumerate(zip(measures, _MARKERS, strict=True)):
+            at = _shown([found[condition][name] for condition in question.names])
+            measures = [found[condition][name].measures[at] for condition in question.names]
+            for place, (measure, marker) in enumerate(zip(measures, _MARKERS, strict=False)):
                 points(axis, [place], [measure.measured], marker, measure.verdict, COLOURS[place])
-            lines(axis, "gap", list(LAWS))
+            lines(axis, question.axis, question.names)
             _mark(axis, measures[0].claimed)
             what = measures[0].what
             axis.set_title(name)
             axis.set_xlabel(named(what if len(what) <= _LONG else f"{what[:_LONG]}…", measures[0].unit))
         runs = next(iter(found[PRINTED].values())).measures[0].measured.runs
         caption = (
-            f"{of.what[0].upper()}{of.what[1:]}, by the law of the gap. Means of {runs} runs or more, with "
+            f"{of.what[0].upper()}{of.what[1:]}, by the {question.axis}. Means of {runs} runs or more, with "
             "95 % intervals; the shaded range is the one that the paper claims."
         )
         return save(figure, folder, of.paper, caption)

@@ -1,4 +1,4 @@
-"""The study of durations: its laws reach each paper's gap, and its sentences are counted from verdicts."""
+"""Main results under other conditions: these reach each paper's scenarios, and sentences are counted from verdicts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from roamlab import papers
 from roamlab.papers.bcmp.measures import _left
 from roamlab.papers.runs import Batch
 from roamlab.running.run import simulate
-from roamlab.studies.durations import study
-from roamlab.studies.durations.cases import LAWS, PRINTED, results, under
+from roamlab.studies.outcomes import study
+from roamlab.studies.outcomes.cases import DURATIONS, PRINTED, SENDERS, results, with_gaps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,13 +35,53 @@ def test_each_paper_is_asked_for_its_main_results() -> None:
 def test_a_law_is_in_the_field_that_a_protocol_has_for_its_gap() -> None:
     for of in results():
         for scenario in _scenarios(of.paper):
-            data, changed = scenario.to_dict(), under(scenario, "lte_pcell").to_dict()
+            data, changed = scenario.to_dict(), with_gaps(scenario, "lte_pcell").to_dict()
             if of.paper == "lte":
                 assert changed["mobility"]["detach_time"] == LAW
                 assert changed.get("radio") == data.get("radio")
             else:
                 assert changed["radio"] == {"kind": "hard", "gap": LAW}
                 assert changed.get("mobility") == data.get("mobility")
+
+
+def test_each_sender_of_a_paper_is_replaced_and_keeps_its_packets() -> None:
+    for of in results():
+        replaced = 0
+        for scenario in _scenarios(of.paper):
+            own = {flow["name"]: flow.get("transport") for flow in scenario.to_dict()["flows"]}
+            replaced += sum((each or {}).get("kind") == "tcp" for each in own.values())
+            for condition in SENDERS.conditions:
+                changed = {
+                    flow["name"]: flow.get("transport")
+                    for flow in condition.change(scenario).to_dict()["flows"]
+                }
+                assert list(changed) == list(own)
+                for name, transport in changed.items():
+                    if (own[name] or {}).get("kind") != "tcp":
+                        assert transport == own[name]
+                    elif condition.name == "QUIC":
+                        assert transport == {"kind": "quic"}
+                    else:
+                        assert transport["variant"] == condition.name.lower()
+                        assert transport["profile"] == "linux-6"
+                        assert transport["segment"] == own[name]["segment"]
+                        assert "window" not in transport
+        assert replaced
+
+
+def test_results_that_compare_senders_are_not_asked_of_other_senders() -> None:
+    asked = {name for of in SENDERS.results() for name in of.claims}
+    assert {name for of in results() for name in of.claims} - asked == {"bcmp.fig6", "bcmp.fig7"}
+    assert {of.paper for of in SENDERS.results()} == set(papers.names())
+
+
+def test_a_question_of_senders_is_answered_from_runs_with_them(tmp_path: Path) -> None:
+    (mblue,) = (of for of in SENDERS.results() if of.paper == "mblue")
+    found = study.measure(SENDERS, [mblue], 2, tmp_path, 2)
+    effects = [
+        [each.measured.effect for each in found[name]["mblue.fig12"].measures] for name in SENDERS.names
+    ]
+    assert len({tuple(each) for each in effects}) == len(SENDERS.names)
 
 
 def _scenarios(paper: str) -> list[Scenario]:
@@ -58,15 +98,15 @@ def _scenarios(paper: str) -> list[Scenario]:
 
 def test_a_changed_scenario_is_run_in_the_place_of_the_other(tmp_path: Path) -> None:
     (mblue,) = (of for of in results() if of.paper == "mblue")
-    found = study.measure([mblue], 2, tmp_path, 2)
-    assert list(found) == list(LAWS)
+    found = study.measure(DURATIONS, [mblue], 2, tmp_path, 2)
+    assert list(found) == DURATIONS.names
     batch = Batch()
     decide = papers.space("mblue").ask_whole(batch, range(2))
     batch.make(tmp_path, 2)
     own = {claim.id: claim for claim in decide()}
     for name in mblue.claims:
         assert found[PRINTED][name].measures == own[name].measures
-        effects = [[each.measured.effect for each in found[law][name].measures] for law in LAWS]
+        effects = [[each.measured.effect for each in found[law][name].measures] for law in DURATIONS.names]
         assert effects[0] != effects[1] != effects[2]
 
 
@@ -75,7 +115,7 @@ def test_a_longer_gap_is_a_longer_silence() -> None:
     scenario = papers.paper("mblue").example()
     gaps = []
     for table in ("lte_pcell", "drive_silence_vzw_2023"):
-        rows = simulate(under(scenario, table), 1).columns("handovers")
+        rows = simulate(with_gaps(scenario, table), 1).columns("handovers")
         times = {phase: rows["time_ns"][rows.where("phase", phase)] for phase in ("link-down", "link-up")}
         gaps.append(min((times["link-up"][1:] - times["link-down"][: times["link-up"].size - 1]) / 1e9))
     assert 0.013 <= gaps[0] < 0.1 <= gaps[1] <= 3.3
@@ -91,7 +131,7 @@ def test_results_that_keep_their_verdict_change_it_or_become_undecided_are_count
         "signalling": _claims(a="holds", b="contradicted", c="holds", d="holds"),
         "user plane": _claims(a="holds", b="holds", c="undecided", d="holds"),
     }
-    assert study.sentences_of(found) == [
+    assert study.sentences_of(DURATIONS, found) == [
         "With the law of signalling, 3 of 3 results keep their verdict.",
         "With the law of the user plane, 1 of 3 results keep their verdict; 1 have the other one (b); "
         "1 are undecided (c).",
