@@ -286,4 +286,5 @@ def test_reproduction_end_to_end(tmp_path: Path, papers_store: Path) -> None:
         "printed.csv",
         "sentences.csv",
         "one-changed.csv",
+        "fit.csv",
     }

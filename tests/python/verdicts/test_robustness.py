@@ -290,7 +290,7 @@ NOT_SEARCHED: dict[str, set[str]] = {
     "ipf": set(),
     "lte": set(),
     "ripple": set(),
-    "bcmp": {"bcmp.nomove", "bcmp.delay", "bcmp.fig7", "bcmp.links", "bcmp.mesh"},
+    "bcmp": set(),
 }
 """Claims whose measures are newer than their paper's record: reports have "not searched under other settings" for
 them."""
