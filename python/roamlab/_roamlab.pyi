@@ -104,6 +104,9 @@ def check(text: str, name: str, memory: int | None = None) -> str:
 def line_of(text: str, field: str) -> int | None:
     """The line, from 1, of a field in a TOML text, or the closest table around it."""
 
+def mean_rate(text: str, name: str, place: str) -> int | None:
+    """The mean rate in bit/s of a link or a cell, by the name of its place in a run's tables; `None`: there is none."""
+
 def expand(text: str, name: str, seed: int, run: int) -> str: ...
 def advise(text: str, name: str) -> tuple[list[ScenarioError], int, int]:
     """Warnings about a scenario; roughly, the events of a run and the bytes of its record."""

@@ -16,6 +16,7 @@ use pool::{Sinks, Source, each_result};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use roamlab_engine::Rate;
 use scenarios::{parsed, parsed_within};
 
 /// The scenario with all defaults, as JSON. `memory`: bytes that its network may take.
@@ -29,6 +30,12 @@ fn check(text: &str, name: &str, memory: Option<u64>) -> PyResult<String> {
 #[pyfunction]
 fn expand(text: &str, name: &str, seed: u64, run: u64) -> PyResult<String> {
     Ok(parsed(text, name)?.expanded_json(seed, run))
+}
+
+/// The mean rate in bit/s of a link or a cell, by the name of its place in a run's tables; `None`: there is none.
+#[pyfunction]
+fn mean_rate(text: &str, name: &str, place: &str) -> PyResult<Option<u64>> {
+    Ok(parsed(text, name)?.mean_rate(place).map(Rate::as_bps))
 }
 
 /// The line, from 1, of a field in a TOML text, or the closest table around it; `None` if neither does.
@@ -201,6 +208,7 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(expand, module)?)?;
     module.add_function(wrap_pyfunction!(line_of, module)?)?;
+    module.add_function(wrap_pyfunction!(mean_rate, module)?)?;
     module.add_function(wrap_pyfunction!(advise, module)?)?;
     module.add_function(wrap_pyfunction!(outline, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

@@ -9,8 +9,8 @@ use crate::files::{Files, Trouble};
 use crate::locate::{Places, Source};
 use crate::problem::{Located, Problem};
 use crate::reader::from_toml;
-use crate::schema::{FlowSpec, HostSpec, LinkSpec, Scenario};
-use roamlab_engine::{Bytes, Streams};
+use crate::schema::{FlowSpec, HostSpec, LinkSpec, Scenario, Way};
+use roamlab_engine::{Bytes, Rate, Streams};
 use serde::Deserialize;
 use std::ops::Range;
 use toml::de::DeTable;
@@ -192,6 +192,25 @@ impl Scenario {
     pub fn expanded_json(&self, seed: u64, run: u64) -> String {
         let drawn = self.draw_plans(&Streams::new(self.run.random_numbers, seed, run));
         serde_json::to_string(drawn.as_ref().unwrap_or(self)).unwrap_or_default()
+    }
+
+    /// The rate of a place, of a file or a channel its mean: "a->b" is a link, "bs1/air" a cell towards its hosts, and
+    /// "host->bs1" the same cell from them. `None`: there is no such link or cell.
+    pub fn mean_rate(&self, place: &str) -> Option<Rate> {
+        let (begin, end) = place.split_once("->").unwrap_or((place, ""));
+        for link in &self.links {
+            let [one, other] = &link.between;
+            if (one.as_str(), other.as_str()) == (begin, end) {
+                return Some(link.rate.mean(Way::There));
+            }
+            if (other.as_str(), one.as_str()) == (begin, end) {
+                return Some(link.rate.mean(Way::Back));
+            }
+        }
+        if let Some((cell, _)) = place.split_once("/air") {
+            return self.cells.get(cell).map(|cell| cell.rate.mean(Way::There));
+        }
+        self.cells.get(end).map(|cell| cell.rate.mean(Way::Back))
     }
 }
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
-from itertools import pairwise
-from statistics import median
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted
@@ -14,7 +15,10 @@ from roamlab.captures.silences import LEAST_S, Log, Silence
 from roamlab.traces.tools import ANSWER, intervals
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
 _MOST_BYTES = 200_000_000
 """A larger log is refused before it is read."""
@@ -33,90 +37,101 @@ def read(path: Path) -> Log | None:
     if ss.is_log(head.decode("utf-8", "replace")):
         return ss.read(path.read_text(encoding="utf-8", errors="replace"), path)
     if head.lstrip().startswith(b"PING ") or ANSWER.search(head.decode("utf-8", "replace")):
-        return ping(path.read_text(encoding="utf-8", errors="replace"), path)
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            return ping(lines, path)
     if b'"start"' in head and b"{" in head:
         return iperf3(path.read_text(encoding="utf-8", errors="replace"), path)
     return None
 
 
 @dataclass(frozen=True)
-class _Answer:
-    number: int
-    sent_s: float
-    rtt_s: float
+class _Answers:
+    """The answers to requests, by their numbers, which rise."""
+
+    numbers: NDArray[np.int64]
+    sent_s: NDArray[np.float64]
+    rtt_s: NDArray[np.float64]
 
 
-def ping(text: str, path: Path, least_s: float = LEAST_S) -> Log:
+def ping(lines: Iterable[str], path: Path, least_s: float = LEAST_S) -> Log:
     """The log of `ping -D`: lost answers, and answers that waited, for longer than `least_s`."""
-    answers: dict[int, _Answer] = {}
-    last, lines = 0, ANSWER.findall(text)
-    for at, _, low, rtt in lines:
-        # The number has 16 bits.
-        number = last + (int(low) - last + _HALF) % _SEQUENCES - _HALF if answers else int(low)
-        last = max(last, number)
-        answers.setdefault(number, _Answer(number, float(at) - float(rtt) / 1e3, float(rtt) / 1e3))
-    found = sorted(answers.values(), key=lambda answer: answer.number)
-    if len(found) < 2:
+    host, found = _answers(lines)
+    if len(found.numbers) < 2:
         raise BadInput(
             path,
-            f"it has {counted(len(found), 'answer', 'answers')} with a time",
+            f"it has {counted(len(found.numbers), 'answer', 'answers')} with a time",
             expected="the output of `ping -D`, whose lines begin with the time in brackets",
             remedy="`ping -D -i 0.1 HOST > FILE`",
         )
-    pairs = list(pairwise(found))
-    interval = median((two.sent_s - one.sent_s) / (two.number - one.number) for one, two in pairs)
-    rtts = sorted(answer.rtt_s for answer in found)
-    base, start = rtts[0], found[0].sent_s
-    sent = found[-1].number - found[0].number + 1
+    interval = float(np.median(np.diff(found.sent_s) / np.diff(found.numbers)))
+    base, middle, worst = (float(part(found.rtt_s)) for part in (np.min, np.median, np.max))
+    start, end = float(found.sent_s[0]), float(found.sent_s[-1])
+    sent = int(found.numbers[-1] - found.numbers[0]) + 1
     log = Log(
-        f"ping of {lines[0][1]}: {len(found)} answers to {sent} requests, one each {interval:.3f} s",
-        [f"round trip {base:.3f} s at least, {median(rtts):.3f} s in the median, {rtts[-1]:.3f} s at most"],
+        f"ping of {host}: {len(found.numbers)} answers to {sent} requests, one each {interval:.3f} s",
+        [f"round trip {base:.3f} s at least, {middle:.3f} s in the median, {worst:.3f} s at most"],
     )
-    log.start_ns, log.length_s = round(start * 1e9), found[-1].sent_s - start
-    log.stalls = _lost(pairs, interval, start, least_s) + _held(found, interval, start, least_s)
+    log.start_ns, log.length_s = round(start * 1e9), end - start
+    log.stalls = _lost(found, interval, least_s) + _held(found, interval, least_s)
     log.stalls.sort(key=lambda stall: -stall.length_s)
     return log
 
 
-def _lost(
-    pairs: list[tuple[_Answer, _Answer]], interval: float, start: float, least_s: float
-) -> list[Silence]:
+def _answers(lines: Iterable[str]) -> tuple[str, _Answers]:
+    """The host of the first answer, and the first answer to each request."""
+    host = ""
+    numbers, sent, rtts = array("q"), array("d"), array("d")
+    last = 0
+    for line in lines:
+        for at, name, low, rtt in ANSWER.findall(line):
+            # The number has 16 bits.
+            number = last + (int(low) - last + _HALF) % _SEQUENCES - _HALF if numbers else int(low)
+            host = host or name
+            last = max(last, number)
+            numbers.append(number)
+            sent.append(float(at) - float(rtt) / 1e3)
+            rtts.append(float(rtt) / 1e3)
+    all_numbers = np.frombuffer(numbers, dtype=np.int64)
+    found = _Answers(all_numbers, np.frombuffer(sent), np.frombuffer(rtts))
+    if (all_numbers[1:] > all_numbers[:-1]).all():
+        return host, found
+    _, first = np.unique(all_numbers, return_index=True)
+    return host, _Answers(found.numbers[first], found.sent_s[first], found.rtt_s[first])
+
+
+def _lost(of: _Answers, interval: float, least_s: float) -> list[Silence]:
     """Requests in a row without an answer."""
     found = []
-    for before, after in pairs:
-        missing = after.number - before.number - 1
-        if missing * interval > least_s:
-            begin, length = before.sent_s - start, after.sent_s - before.sent_s
-            many = counted(missing, "request or its answer was", "requests or their answers were")
-            said = (
-                f"no answer for {(missing - 1) * interval:.3f} to {length:.3f} s, "
-                f"{begin:.3f} to {begin + length:.3f} s: path silent, packets lost (certain): {many} lost"
-            )
-            found.append(Silence(begin, length, "path-lost", said))
+    for at in np.flatnonzero((np.diff(of.numbers) - 1) * interval > least_s).tolist():
+        missing = int(of.numbers[at + 1] - of.numbers[at]) - 1
+        begin, length = float(of.sent_s[at] - of.sent_s[0]), float(of.sent_s[at + 1] - of.sent_s[at])
+        many = counted(missing, "request or its answer was", "requests or their answers were")
+        said = (
+            f"no answer for {(missing - 1) * interval:.3f} to {length:.3f} s, "
+            f"{begin:.3f} to {begin + length:.3f} s: path silent, packets lost (certain): {many} lost"
+        )
+        found.append(Silence(begin, length, "path-lost", said))
     return found
 
 
-def _held(found: list[_Answer], interval: float, start: float, least_s: float) -> list[Silence]:
+def _held(of: _Answers, interval: float, least_s: float) -> list[Silence]:
     """Answers that came together: the round trip falls by an interval from one to the next."""
-    silences, at = [], 0
-    while at < len(found):
-        first, end = found[at], at
-        while end + 1 < len(found):
-            one, two = found[end], found[end + 1]
-            fall = one.rtt_s - two.rtt_s
-            if two.number != one.number + 1 or abs(fall - (two.sent_s - one.sent_s)) > interval / 2:
-                break
-            end += 1
-        length = first.rtt_s - found[end].rtt_s
-        if end > at and length > least_s:
-            begin = first.sent_s - start
+    follows = np.diff(of.numbers) == 1
+    together = follows & (np.abs(-np.diff(of.rtt_s) - np.diff(of.sent_s)) <= interval / 2)
+    edges = np.diff(np.concatenate([[False], together, [False]]).astype(np.int8))
+    silences = []
+    for first, end in zip(
+        np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist(), strict=True
+    ):
+        length = float(of.rtt_s[first] - of.rtt_s[end])
+        if length > least_s:
+            begin = float(of.sent_s[first] - of.sent_s[0])
             said = (
                 f"no answer for {length:.3f} s, {begin:.3f} to {begin + length:.3f} s: "
                 f"path silent, packets held (certain): "
-                f"{end - at + 1} answers came together, the oldest after {first.rtt_s:.3f} s"
+                f"{end - first + 1} answers came together, the oldest after {float(of.rtt_s[first]):.3f} s"
             )
             silences.append(Silence(begin, length, "path-held", said))
-        at = end + 1
     return silences
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import os
 from copy import deepcopy
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -327,47 +324,18 @@ def _other_timer(
 def _without_outage(
     suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    """A constant rate in the place of the recording: the mean of the recording that is met. A channel stays."""
+    """A constant rate in the place of the recording or the channel: its mean."""
     data, place = scenario.to_dict(), suspect.place
     found = fields_of(data, place)
-    files = found.table.get("rate") if found else None
-    if not found or not isinstance(files, dict) or "channel" in files:
+    rate = found.table.get("rate") if found else None
+    if not found or not isinstance(rate, dict):
         return
-    kind = "table" if "table" in files else "trace"
-    mean = _mean_rate(
-        scenario, files[kind if found.is_forward or "reverse" not in files else "reverse"], kind
+    mean = f"{_roamlab.mean_rate(scenario.text, scenario.name, place)} bit/s"
+    found.table["rate"] = mean
+    yield (
+        f"a constant {mean} at {place} instead of the {'channel' if 'channel' in rate else 'recording'}",
+        data,
     )
-    if mean:
-        found.table["rate"] = mean
-        yield f"a constant {mean} at {place} instead of the recording", data
-
-
-def _mean_rate(scenario: Scenario, named: str | Tables, kind: str) -> str:
-    """The mean rate of a recording, 1500 B for each line, or of a table; empty: its file is not there any more."""
-    path = named["path"] if isinstance(named, dict) else named
-    for folder in (Path(scenario.name).parent, Path(os.environ.get("ROAMLAB_DATA", "."))):
-        if (folder / path).is_file():
-            text = (folder / path).read_text(encoding="utf-8-sig")
-            if kind == "table":
-                return f"{max(1, round(_mean_of_table(text)))} bit/s"
-            times = text.split()
-            return f"{len(times) * 1500 * 8 * 1000 // int(times[-1])} bit/s"
-    return ""
-
-
-def _mean_of_table(text: str) -> float:
-    """The mean in bit/s of a table of rates that the engine has read; its last row lasts as long as that before it."""
-    lines = [line.strip() for line in text.splitlines()]
-    rows = list(csv.reader(line for line in lines if line and not line.startswith("#")))
-    names = [name.strip() for name in rows[0]]
-    of = {"rate_mbit_s": 1e6, "rate_kbit_s": 1e3, "rate_bit_s": 1.0}
-    place = next(names.index(name) for name in of if name in names)
-    when = next(number for number, name in enumerate(names) if name.startswith("time_"))
-    times = [float(row[when]) for row in rows[1:]]
-    lasting = [after - before for before, after in pairwise(times)]
-    lasting = [*lasting, lasting[-1]] if lasting else [1.0]
-    carried = sum(float(row[place]) * each for row, each in zip(rows[1:], lasting, strict=True))
-    return of[names[place]] * carried / sum(lasting)
 
 
 def _without_gap(

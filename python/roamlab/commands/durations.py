@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from array import array
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from roamlab.base.errors import BadInput, did_you_mean
-from roamlab.base.inputs import read_text
+from roamlab.base.inputs import text_lines
 from roamlab.base.quantities import counted
 from roamlab.captures import logs
 from roamlab.captures.silences import LEAST_S
@@ -17,7 +18,7 @@ from roamlab.traces.text import LATEST_S
 from roamlab.traces.tools import PING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 WHAT = ("gap", "interval")
@@ -35,7 +36,7 @@ class Sample:
 
     what: str
     """A name for axes and tables."""
-    values_s: list[float]
+    values_s: Sequence[float]
     series_s: list[list[float]] = field(default_factory=list)
     """Times of the events; one list for each host, or one for all."""
 
@@ -68,7 +69,6 @@ def threshold_s(given: str) -> float:
 
 def read(path: Path, wanted: Wanted) -> Sample:
     """The durations in a file. `BadInput` has file, line and field."""
-    text = read_text(path, _EXPECTED).removeprefix("\ufeff")
     if path.suffix.lower() == ".toml":
         raise BadInput(
             path,
@@ -76,18 +76,10 @@ def read(path: Path, wanted: Wanted) -> Sample:
             expected=_EXPECTED,
             remedy="name the file with the durations; a scenario takes the law that this command prints",
         )
-    if "\0" in text:
-        raise BadInput(
-            path,
-            "this is no text",
-            expected=_EXPECTED,
-            remedy="name a text file, in UTF-8, without NUL bytes",
-        )
-    lines = (line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
-    first = next(lines, "")
+    first = next((line for line in _text(path) if line.strip() and not line.lstrip().startswith("#")), "")
     if PING.match(first):
         _refuse(wanted, "the output of ping", "column", "unit", "time", "only")
-        return _of_ping(text, path, wanted)
+        return _of_ping(path, wanted)
     if wanted.above_s is not None:
         raise BadInput(
             "--above",
@@ -95,18 +87,34 @@ def read(path: Path, wanted: Wanted) -> Sample:
             expected="--above with the output of `ping -D`",
             remedy="leave it out",
         )
-    rows = [(line, record) for line, record in records(path) if matches(record, wanted.only)]
-    if not rows:
+    rows = ((line, record) for line, record in records(path) if matches(record, wanted.only))
+    beginning = next(rows, None)
+    if beginning is None:
         raise BadInput(
             path,
             "no row has what --where asks for" if wanted.only else "there are no rows",
             expected="a row for each duration",
             remedy="look at the values of that column" if wanted.only else "name a file with rows",
         )
-    if {*rows[0][1]} >= _SCHEDULE and wanted.column is None:
+    if {*beginning[1]} >= _SCHEDULE and wanted.column is None:
         _refuse(wanted, "a schedule", "unit", "time")
-        return _of_schedule(path, rows, wanted)
-    return _of_table(path, rows, wanted)
+        return _of_schedule(path, [beginning, *rows], wanted)
+    return _of_table(
+        path, [name for name in beginning[1] if name is not BEYOND], chain([beginning], rows), wanted
+    )
+
+
+def _text(path: Path) -> Iterator[str]:
+    """The lines of a file. Raises `BadInput` if it is no text."""
+    for line in text_lines(path, _EXPECTED):
+        if "\0" in line:
+            raise BadInput(
+                path,
+                "this is no text",
+                expected=_EXPECTED,
+                remedy="name a text file, in UTF-8, without NUL bytes",
+            )
+        yield line
 
 
 def _refuse(wanted: Wanted, what: str, *options: str) -> None:
@@ -120,12 +128,13 @@ def _refuse(wanted: Wanted, what: str, *options: str) -> None:
             )
 
 
-def _of_ping(text: str, path: Path, wanted: Wanted) -> Sample:
+def _of_ping(path: Path, wanted: Wanted) -> Sample:
     """Silences, of lost and of held answers; those that overlap are one."""
     least_s = LEAST_S if wanted.above_s is None else wanted.above_s
     spans: list[tuple[float, float]] = []
     for begin, end in sorted(
-        (stall.start_s, stall.start_s + stall.length_s) for stall in logs.ping(text, path, least_s).stalls
+        (stall.start_s, stall.start_s + stall.length_s)
+        for stall in logs.ping(_text(path), path, least_s).stalls
     ):
         if spans and begin <= spans[-1][1]:
             spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
@@ -179,14 +188,15 @@ def _of_schedule(path: Path, rows: Sequence[tuple[int, dict[str, Any]]], wanted:
     return Sample("gap of a handover", values, series)
 
 
-def _of_table(path: Path, rows: Sequence[tuple[int, dict[str, Any]]], wanted: Wanted) -> Sample:
-    names = [name for name in rows[0][1] if name is not BEYOND]
+def _of_table(
+    path: Path, names: Sequence[str], rows: Iterable[tuple[int, dict[str, Any]]], wanted: Wanted
+) -> Sample:
     column = wanted.column or _only_column(path, names)
     unit = _unit(path, column, wanted.unit)
     fields = [(column, unit)]
     if wanted.time:
         fields.append((wanted.time, _unit(path, wanted.time, None)))
-    found: list[list[float]] = [[] for _ in fields]
+    found = [array("d") for _ in fields]
     for line, record in rows:
         if BEYOND in record:
             raise bad(
@@ -205,10 +215,7 @@ def _of_table(path: Path, rows: Sequence[tuple[int, dict[str, Any]]], wanted: Wa
     if wanted.time:
         return Sample(column, values, [sorted(found[1])])
     if wanted.what == "interval":
-        times = [0.0]
-        for value in values:
-            times.append(times[-1] + value)
-        return Sample(column, values, [times])
+        return Sample(column, values, [list(accumulate(values, initial=0.0))])
     return Sample(column, values)
 
 

@@ -109,6 +109,19 @@ def decimal(text: str) -> Decimal | None:
     return found if found.is_finite() and abs(found) < 10**_MOST_DIGITS else None
 
 
+def whole(text: str | None, power: int) -> int | None:
+    """A number times a power of ten, rounded; None: it is none."""
+    if text is None:
+        return None
+    before, _, fraction = text.partition(".")
+    digits = before + fraction
+    # The usual case, much faster than a decimal number.
+    if digits.isascii() and digits.isdecimal() and len(digits) < _MOST_DIGITS and len(fraction) <= power:
+        return int(digits + "0" * (power - len(fraction)))
+    found = decimal(text.strip())
+    return None if found is None else int((found * 10**power).to_integral_value())
+
+
 def of_lines(log: Path) -> bool:
     """True if the log has a JSON object on each line."""
     return log.suffix.lower() in _LINES

@@ -7,17 +7,30 @@ import io
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import seconds
-from roamlab.traces.logs import QUOTED, UNITS, bad, decimal, instant, matches, missing, records, text_of
+from roamlab.traces.logs import (
+    QUOTED,
+    UNITS,
+    bad,
+    columns,
+    decimal,
+    instant,
+    matches,
+    missing,
+    names_of,
+    records,
+    text_of,
+    whole,
+)
 from roamlab.traces.text import LATEST_S
 from roamlab.traces.tools import PING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 
@@ -111,14 +124,10 @@ def convert(
     If `fields` names a cell, it has samples of serving cells or of levels, and handovers follow by `serving`.
     `BadInput` has file and line.
     """
-    counted = ((line, record) for line, record in records(log) if matches(record, only))
     if fields.cell is not None:
-        samples = [
-            _sample(log, line, record, fields, begin, serving or Serving()) for line, record in counted
-        ]
-        hysteresis = (serving or Serving()).hysteresis_db if fields.level else None
-        rows = list(_handovers(log, samples, hysteresis))
+        rows = _of_samples(log, fields, only, begin, serving or Serving())
     else:
+        counted = ((line, record) for line, record in records(log) if matches(record, only))
         rows = [(*_row(log, line, record, fields, begin), line) for line, record in counted]
     if not rows:
         raise BadInput(
@@ -168,9 +177,15 @@ def _row(
     return time, host, old, new, gap
 
 
+@lru_cache(maxsize=1000)
+def _is_plain(name: str) -> bool:
+    """True for a name that a schedule can hold; rows of a log often have the same names."""
+    return name.isprintable() and "," not in name and '"' not in name
+
+
 def _check_names(log: Path, line: int, names: tuple[str, ...]) -> None:
     for name in names:
-        if any(letter in ',"' for letter in name) or not name.isprintable():
+        if not _is_plain(name):
             expected = "one without commas, quotes, line breaks and characters that cannot be printed"
             raise bad(log, line, f"the name {name[:QUOTED]!r}", expected, "rename it")
 
@@ -188,8 +203,7 @@ def _time(log: Path, line: int, when: str, fields: Fields, begin: Decimal) -> in
     return _nanoseconds(log, line, fields.time, dated or when, fields.unit, begin)
 
 
-@dataclass(frozen=True)
-class _Sample:
+class _Sample(NamedTuple):
     time: int
     host: str
     cell: str
@@ -197,63 +211,119 @@ class _Sample:
     line: int
 
 
-def _sample(
-    log: Path, line: int, record: Mapping[str, Any], fields: Fields, begin: Decimal, serving: Serving
-) -> _Sample:
-    """A sample of a cell. Without a cell the host is in none."""
+_Row = tuple[int, str, str, str, int | None, int]
+"""Time of a handover in ns, host, the cell that it leaves and the one that it enters, its gap, and the line."""
+
+
+class _UnorderedError(Exception):
+    """A sample is older than one before it of the same host."""
+
+
+def _of_samples(
+    log: Path, fields: Fields, only: Mapping[str, str], begin: Decimal, serving: Serving
+) -> list[_Row]:
+    """The handovers of a log of samples. A log in the order of time is not kept whole."""
+    hysteresis = serving.hysteresis_db if fields.level else None
+    try:
+        return list(_handovers(log, _samples(log, fields, only, begin, serving), hysteresis))
+    except _UnorderedError:
+        samples = sorted(_samples(log, fields, only, begin, serving), key=lambda each: (each.time, each.line))
+        return list(_handovers(log, samples, hysteresis))
+
+
+def _samples(
+    log: Path, fields: Fields, only: Mapping[str, str], begin: Decimal, serving: Serving
+) -> Iterator[_Sample]:
+    """The samples of cells. Without a cell the host is in none."""
     wanted = [fields.time, str(fields.cell)]
     wanted += [fields.level] if fields.level else []
-    wanted += [] if serving.host else [fields.host]
-    for field in wanted:
-        if field not in record:
-            if field == fields.host:
-                names = ", ".join(str(name) for name in record if name is not None)
-                raise bad(log, line, "the log names no host", f"one of: {names}", "write --host phone")
-            raise missing(log, line, field, record)
-    host, cell = serving.host or text_of(record[fields.host]), text_of(record[str(fields.cell)])
-    _check_names(log, line, (host, cell))
-    if not host:
-        raise bad(log, line, "no host", "the name of a host", "write --host phone")
-    level = 0.0
-    if fields.level:
-        found = decimal(text_of(record[fields.level]))
-        if found is None:
-            problem = f"{fields.level} is {text_of(record[fields.level])[:QUOTED]!r}"
-            raise bad(
-                log, line, problem, "a number of dB or dBm", "correct it, or choose records with --where"
-            )
-        level = float(found)
-    return _Sample(_time(log, line, text_of(record[fields.time]), fields, begin), host, cell, level, line)
+    names = names_of(log)
+    if not serving.host:
+        if names and fields.host not in names:
+            raise bad(log, 1, "the log names no host", f"one of: {', '.join(names)}", "write --host phone")
+        wanted.append(fields.host)
+    at_host = None if serving.host else len(wanted) - 1
+    last, time = "", 0
+    for line, values in columns(log, wanted, only):
+        host = serving.host if at_host is None else values[at_host].strip()
+        cell = values[1].strip()
+        _check_names(log, line, (host, cell))
+        if not host:
+            raise bad(log, line, "no host", "the name of a host", "write --host phone")
+        level = _level(log, line, fields.level, values[2].strip()) if fields.level else 0.0
+        when = values[0].strip()
+        if when != last:
+            last, time = when, _time(log, line, when, fields, begin)
+        yield _Sample(time, host, cell, level, line)
 
 
-def _handovers(
-    log: Path, samples: list[_Sample], hysteresis_db: float | None
-) -> Iterator[tuple[int, str, str, str, int | None, int]]:
-    """A row for each change of the cell of a host. `hysteresis_db` is None of samples of one cell at each time.
+def _level(log: Path, line: int, field: str, text: str) -> float:
+    found = decimal(text)
+    if found is None:
+        problem = f"{field} is {text[:QUOTED]!r}"
+        raise bad(log, line, problem, "a number of dB or dBm", "correct it, or choose records with --where")
+    return float(found)
+
+
+class _Host:
+    """A host, whose samples come in the order of time. `hysteresis_db` is None of samples of one cell at each time.
 
     Of several cells at one time the serving one stays, until another is stronger by more than the hysteresis, or until
     it is not among them.
     """
-    samples.sort(key=lambda sample: (sample.host, sample.time, sample.line))
-    for host, own in groupby(samples, key=lambda sample: sample.host):
-        serving: str | None = None
-        for time, several in groupby(own, key=lambda sample: sample.time):
-            levels: dict[str, float] = {}
-            line = 0
-            for sample in several:
-                line = sample.line
-                if levels.setdefault(sample.cell, sample.level) != sample.level:
-                    expected = "one level of each cell at each time"
-                    raise bad(log, line, f"the cell {sample.cell!r} has two levels", expected, "remove one")
-                if hysteresis_db is None and len(levels) > 1:
-                    expected, remedy = "one cell at each time, or levels", "write --column level_db=rsrp"
-                    raise bad(log, line, "there are two cells at one time", expected, remedy)
-            best = max(levels, key=lambda cell: levels[cell])
-            if serving in levels and levels[best] <= levels[serving] + (hysteresis_db or 0.0):
-                best = serving
-            if serving is not None and best != serving:
-                yield time, host, serving, best, None, line
-            serving = best
+
+    def __init__(self, log: Path, first: _Sample, hysteresis_db: float | None) -> None:
+        self._log, self._hysteresis_db = log, hysteresis_db
+        self._serving: str | None = None
+        self._last = first
+        self._levels = {first.cell: first.level}
+
+    def add(self, sample: _Sample) -> _Row | None:
+        """The handover at the time before, if the sample is of another one and there was a handover."""
+        if sample.time < self._last.time:
+            raise _UnorderedError
+        found = None
+        if sample.time > self._last.time:
+            if sample.cell == self._serving and len(self._levels) == 1 and sample.cell in self._levels:
+                # The usual case: the cell that serves, and no other.
+                self._last, self._levels[sample.cell] = sample, sample.level
+                return None
+            found = self.end()
+            self._levels = {}
+        self._last = sample
+        log, line, levels = self._log, sample.line, self._levels
+        if levels.setdefault(sample.cell, sample.level) != sample.level:
+            expected = "one level of each cell at each time"
+            raise bad(log, line, f"the cell {sample.cell!r} has two levels", expected, "remove one")
+        if self._hysteresis_db is None and len(levels) > 1:
+            expected, remedy = "one cell at each time, or levels", "write --column level_db=rsrp"
+            raise bad(log, line, "there are two cells at one time", expected, remedy)
+        return found
+
+    def end(self) -> _Row | None:
+        """The handover at the last time, if there was one."""
+        levels, before = self._levels, self._serving
+        best = max(levels, key=lambda cell: levels[cell])
+        if before in levels and levels[best] <= levels[before] + (self._hysteresis_db or 0.0):
+            best = before
+        self._serving = best
+        if before is None or best == before:
+            return None
+        return self._last.time, self._last.host, before, best, None, self._last.line
+
+
+def _handovers(log: Path, samples: Iterable[_Sample], hysteresis_db: float | None) -> Iterator[_Row]:
+    """A row for each change of the cell of a host. The samples of each host are in the order of time."""
+    hosts: dict[str, _Host] = {}
+    for sample in samples:
+        host = hosts.get(sample.host)
+        if host is None:
+            hosts[sample.host] = _Host(log, sample, hysteresis_db)
+        elif row := host.add(sample):
+            yield row
+    for host in hosts.values():
+        if row := host.end():
+            yield row
 
 
 _CELLS = re.compile(r"(^|[\W_])(pci|cell|cellid|cell_id|eci|enb|bssid|gnb|nci)($|[\W_])", re.IGNORECASE)
@@ -302,10 +372,27 @@ def _refuse_other(log: Path, line: int, record: Mapping[str, Any]) -> None:
         )
 
 
+_POWERS_NS = {"s": 9, "ms": 6, "us": 3, "ns": 0}
+"""The power of ten that makes a time of a unit ns."""
+_LATEST_NS = LATEST_S * 10**9
+
+
+@lru_cache(maxsize=2)
+def _start_ns(begin: Decimal, power: int) -> int | Decimal:
+    start = begin * 10**power
+    return int(start) if start == int(start) else start
+
+
 def _nanoseconds(log: Path, line: int, field: str, value: Any, unit: str, begin: Decimal) -> int:
-    found = decimal(text_of(value))
-    time = None if found is None else (found - begin) * (10**9 // UNITS[unit])
-    if time is None or not 0 <= time < LATEST_S * 10**9:
+    power, text = _POWERS_NS[unit], text_of(value)
+    start = _start_ns(begin, power)
+    if isinstance(start, int):
+        found = whole(text, power)
+        time = None if found is None else found - start
+    else:
+        exact = decimal(text)
+        time = None if exact is None else int((exact * 10**power - start).to_integral_value())
+    if time is None or not 0 <= time < _LATEST_NS:
         raise bad(
             log,
             line,
@@ -313,7 +400,7 @@ def _nanoseconds(log: Path, line: int, field: str, value: Any, unit: str, begin:
             f"a number of {unit}, not before the begin and at most {LATEST_S} s behind it",
             "see --begin",
         )
-    return int(time.to_integral_value())
+    return time
 
 
 def _seconds(nanoseconds: int) -> str:

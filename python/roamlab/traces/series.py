@@ -15,7 +15,7 @@ from roamlab.base.errors import BadInput
 from roamlab.base.inputs import read_text, text_lines
 from roamlab.base.quantities import counted, number
 from roamlab.traces import logs
-from roamlab.traces.logs import QUOTED, bad, decimal, instant
+from roamlab.traces.logs import QUOTED, bad, instant, whole
 from roamlab.traces.tools import ANSWER, PING, intervals
 
 if TYPE_CHECKING:
@@ -95,26 +95,30 @@ class Series:
 
     def gaps(self) -> tuple[float, np.ndarray[Any, Any]]:
         """The usual step in s, and the places of the rows before gaps."""
-        steps = np.diff(self.times) / 1e9
-        usual = float(np.median(steps)) if len(steps) else 0.0
-        return usual, np.flatnonzero(steps > _GAP * usual)
+        steps = np.diff(self.times)
+        if not len(steps):
+            return 0.0, np.zeros(0, dtype=np.int64)
+        usual = float(np.median(steps))
+        return usual / 1e9, np.flatnonzero(steps > _GAP * usual)
 
     def summary(self) -> list[str]:
         """Sentences about the series: its range, its gaps, its differences from the log."""
-        values, name = self.scaled(), self.quantity.name
+        values, name = self.values, self.quantity.name
+        divisor = 10 ** self.quantity.columns[self.quantity.column]
         unit = "" if self.quantity.unit == "1" else f" {self.quantity.unit}"
         length = float(self.times[-1]) / 1e9
-        low, high = (number(float(each)) for each in (values.min(), values.max()))
+        low, high = (number(float(each) / divisor) for each in (values.min(), values.max()))
         said = [
             f"{counted(len(values), 'row')} from 0 to {number(length)} s; {name} from {low} to {high}{unit}"
         ]
         usual, gaps = self.gaps()
         if len(gaps):
-            steps = np.diff(self.times) / 1e9
-            longest = int(gaps[np.argmax(steps[gaps])])
+            steps = self.times[gaps + 1] - self.times[gaps]
+            at = int(np.argmax(steps))
+            longest = int(gaps[at])
             said.append(
                 f"{counted(len(gaps), 'gap')} longer than {_GAP} usual steps of {number(usual)} s, the longest "
-                f"{number(float(steps[longest]))} s from {number(float(self.times[longest]) / 1e9)} s on: the value "
+                f"{number(float(steps[at]) / 1e9)} s from {number(float(self.times[longest]) / 1e9)} s on: the value "
                 "before holds"
             )
         return said + list(self.notes)
@@ -161,10 +165,10 @@ def read(
 
     def samples_of() -> Iterator[tuple[int, int, int]]:
         for line, (when, what) in logs.columns(log, fields, only):
-            at = _whole(instant(when.strip()) if dated else when, power)
+            at = whole(instant(when.strip()) if dated else when, power)
             if at is None or abs(at) > _LARGEST:
                 raise _no_time(log, line, fields[0], when, dated=dated)
-            found = _whole(what, places)
+            found = whole(what, places)
             if found is None or not 0 <= found <= quantity.most:
                 raise _no_value(log, line, fields[1], what, quantity)
             yield line, at, (found + 1) // 2 if halved else found
@@ -226,22 +230,6 @@ def _named(log: Path, quantity: Quantity, named: Mapping[str, str]) -> tuple[str
     return found[0], found[1]
 
 
-def _whole(text: str | None, power: int) -> int | None:
-    """A number times a power of ten, rounded; None: it is none."""
-    if text is None:
-        return None
-    whole, _, fraction = text.partition(".")
-    digits = whole + fraction
-    # The usual case, much faster than a decimal number.
-    if digits.isascii() and digits.isdecimal() and len(digits) < _LONG and len(fraction) <= power:
-        return int(digits + "0" * (power - len(fraction)))
-    found = decimal(text.strip())
-    return None if found is None else int((found * 10**power).to_integral_value())
-
-
-_LONG = 30
-
-
 def _no_time(log: Path, line: int, field: str, when: str, *, dated: bool) -> BadInput:
     problem = f"{field} is {when.strip()[:QUOTED]!r}"
     if dated:
@@ -289,13 +277,13 @@ def _series(
         )
     at, found = np.frombuffer(times, dtype=np.int64), np.frombuffer(values, dtype=np.int64)
     order = None
-    if len(at) > 1 and (np.diff(at) < 0).any():
+    if (at[1:] < at[:-1]).any():
         order = np.argsort(at, kind="stable")
         at, found = at[order], found[order]
         notes = [*notes, "the records were not in the order of time"]
-    again = np.diff(at) == 0
+    again = at[1:] == at[:-1]
     if again.any():
-        differing = np.flatnonzero(again & (np.diff(found) != 0))
+        differing = np.flatnonzero(again & (found[1:] != found[:-1]))
         if len(differing) and same_time == "refuse":
             place = int(differing[0]) + 1
             line = _line(samples, int(order[place]) if order is not None else place)
@@ -342,7 +330,7 @@ def _from_begin(
     power, samples = about
     start = int(times[0])
     if begin is not None:
-        given = _whole(instant(begin) or begin, 9 if instant(begin) else power)
+        given = whole(instant(begin) or begin, 9 if instant(begin) else power)
         if given is None or abs(given) > _LARGEST:
             raise BadInput(
                 f"--begin {begin[:QUOTED]}",
@@ -400,8 +388,8 @@ def _of_ping(log: Path, quantity: Quantity) -> tuple[Any, list[str]]:
             if " bytes from " not in text or "icmp_" not in text or "DUP!" in text:
                 continue
             found = ANSWER.match(text)
-            stamp = _whole(found[1], 9) if found else None
-            rtt = _whole(found[4], 6) if found else None
+            stamp = whole(found[1], 9) if found else None
+            rtt = whole(found[4], 6) if found else None
             if stamp is None or rtt is None:
                 raise bad(
                     log,
@@ -434,7 +422,7 @@ def _of_iperf3(log: Path, quantity: Quantity) -> tuple[Any, list[str]]:
     try:
         _, sums = intervals(read_text(log, logs.EXPECTED), parse_float=str, parse_int=str)
         kept = [each for each in sums if each.get("omitted") is not True]
-        rows = [(_whole(each["start"], 9), _whole(each["bits_per_second"], 0)) for each in kept]
+        rows = [(whole(each["start"], 9), whole(each["bits_per_second"], 0)) for each in kept]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
         raise bad(

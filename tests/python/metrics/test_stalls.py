@@ -307,6 +307,29 @@ def test_a_table_of_rates_without_rate_is_a_cause(tmp_path: Path) -> None:
     assert "a constant 9600000 bit/s at r->b instead of the recording" in what
 
 
+def test_a_channel_without_rate_is_a_cause(tmp_path: Path) -> None:
+    """12 Mbit/s, and nothing for 2 s on average in a third of the time."""
+    link = 'between = ["r", "b"]\nrate = "10 Mbit/s"'
+    channel = (
+        '{ kind = "states", step = "500 ms", states = [{ rate_mbit_s = [0.0] }, { rate_mbit_s = [12.0] }], '
+        "next = [[0.75, 0.25], [0.125, 0.875]] }"
+    )
+    text = _WIRED.replace(link, f'between = ["r", "b"]\nrate = {{ channel = {channel} }}')
+    (tmp_path / "channel.toml").write_text(text, encoding="ascii")
+    told = explain(run(recorded(load(tmp_path / "channel.toml")), 1), "file", check=True)
+    outages = [each for each in told if not each.stall.is_slow and each.named == "link outage"]
+    assert outages
+    for outage in outages:
+        assert outage.check is not None
+        # Both directions are in the same state.
+        gone = {each.what: each.gone for each in outage.check.trials if "instead of the channel" in each.what}
+        assert gone
+        assert gone.keys() <= {
+            f"a constant 8000000 bit/s at {place} instead of the channel" for place in ("r->b", "b->r")
+        }
+        assert all(gone.values())
+
+
 def test_planted_causes_are_named_and_confirmed() -> None:
     """Some here; `make planted` tries 200 and 50."""
     told, right, without = planted.measure(20, 5)

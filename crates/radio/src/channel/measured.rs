@@ -2,7 +2,7 @@
 
 use crate::channel::moves::Moves;
 use crate::channel::states::{Params as States, State};
-use crate::channel::tables::{LTE_DOWN, LTE_UP, NSA_DOWN, NSA_UP, Table};
+use crate::channel::tables::{LTE_DOWN, LTE_UP, Level, NSA_DOWN, NSA_UP, Table};
 use crate::channel::{Drawn, Fault, Process, Setting};
 use roamlab_engine::{Duration, Rate, Rng, named};
 use schemars::JsonSchema;
@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 named! {
     /// A channel of hosts that drive in the USA: chains that were fitted to throughputs each 0.5 s, of downloads and of
-    /// uploads. PAM 2025, AT&T and Verizon in 2023 (CC0), rows between handovers: divided by the default curves of `moves`.
+    /// uploads, of slow to fast drives. PAM 2025, AT&T and Verizon in 2023 (CC0), rows between handovers: divided by the
+    /// default curves of `moves`.
     ///
     /// ASSUMPTION: the throughput of the record is the rate of the cell for this host.
     #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +26,10 @@ named! {
 
 /// The time between two throughputs of the record.
 const STEP: Duration = Duration::from_millis(500);
+/// The chance of another level in a step: a level lasts 5 minutes on average.
+///
+/// ASSUMPTION: drives of the record last one minute, which have one level.
+const CHANGE: f64 = 1.0 / 600.0;
 
 /// A channel by name.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -45,13 +50,41 @@ impl Params {
             (MeasuredChannel::Nsa, false) => &NSA_DOWN,
             (MeasuredChannel::Nsa, true) => &NSA_UP,
         };
+        let levels: Vec<States> = table.iter().map(|level| self.level(level)).collect();
+        // A change of level leads to a state as often as that level is in it.
+        let entries: Vec<Vec<f64>> = levels
+            .iter()
+            .zip(table)
+            .map(|(level, of)| level.shares().iter().map(|share| CHANGE * of.share * share).collect())
+            .collect();
+        let row = |own: usize, next: &Vec<f64>| {
+            let mut row = entries.concat();
+            let first = own * next.len();
+            row[first..].iter_mut().zip(next).for_each(|(to, next)| *to += (1.0 - CHANGE) * next);
+            row
+        };
+        States {
+            step: STEP,
+            next: levels
+                .iter()
+                .enumerate()
+                .flat_map(|(own, level)| level.next.iter().map(move |next| (own, next)))
+                .map(|(own, next)| row(own, next))
+                .collect(),
+            states: levels.into_iter().flat_map(|level| level.states).collect(),
+            moves: self.moves.clone(),
+        }
+    }
+
+    /// The chain of drives of one level.
+    fn level(&self, level: &Level) -> States {
         let state =
             |rates: &[f64; 9]| State { rate_mbit_s: rates.to_vec(), loss: 0.0, extra_delay: Duration::ZERO };
         States {
             step: STEP,
-            states: table.rate_mbit_s.iter().map(state).collect(),
-            next: table.next.iter().map(|row| row.to_vec()).collect(),
-            moves: self.moves.clone(),
+            states: level.rate_mbit_s.iter().map(state).collect(),
+            next: level.next.iter().map(|row| row.to_vec()).collect(),
+            moves: None,
         }
     }
 }

@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// States at most.
 const MOST: usize = 64;
 
+/// 2 to this power are the steps after which a chain has settled.
+const DOUBLINGS: u32 = 20;
+
 /// A chain of states. The state at the start of a run is drawn by how often the chain is in each.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -209,24 +212,35 @@ impl Params {
     }
 
     /// How often the chain is in each state: the mean of its distributions over many steps from all states in equal parts.
-    fn shares(&self) -> Vec<f64> {
+    pub(super) fn shares(&self) -> Vec<f64> {
         let count = self.states.len();
-        let mut share = vec![1.0 / count as f64; count];
         // Half of each step stays, so that a chain that alternates settles too.
-        for _ in 0..20_000 {
-            let mut after: Vec<f64> = share.iter().map(|share| share / 2.0).collect();
-            for (from, row) in share.iter().zip(&self.next) {
-                let sum: f64 = row.iter().sum();
-                after.iter_mut().zip(row).for_each(|(after, next)| *after += from / 2.0 * next / sum);
-            }
-            let moved: f64 = after.iter().zip(&share).map(|(one, other)| (one - other).abs()).sum();
-            share = after;
-            if moved < 1e-12 {
-                break;
-            }
+        let half = |from: usize, row: &[f64]| {
+            let sum: f64 = row.iter().sum();
+            let stays = |to: usize| if from == to { 0.5 } else { 0.0 };
+            row.iter().enumerate().map(|(to, next)| stays(to) + 0.5 * next / sum).collect::<Vec<f64>>()
+        };
+        let mut steps: Vec<Vec<f64>> =
+            self.next.iter().enumerate().map(|(from, row)| half(from, row)).collect();
+        for _ in 0..DOUBLINGS {
+            steps = squared(&steps);
         }
-        share
+        (0..count).map(|to| steps.iter().map(|row| row[to]).sum::<f64>() / count as f64).collect()
     }
+}
+
+/// The probabilities of twice as many steps. Each row adds up to 1.
+fn squared(steps: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let row = |from: &Vec<f64>| {
+        let mut after = vec![0.0; from.len()];
+        for (share, row) in from.iter().zip(steps) {
+            after.iter_mut().zip(row).for_each(|(after, next)| *after += share * next);
+        }
+        let sum: f64 = after.iter().sum();
+        after.iter_mut().for_each(|share| *share /= sum);
+        after
+    };
+    steps.iter().map(row).collect()
 }
 
 /// Rates in bit/s times factors, as a series.
