@@ -156,15 +156,16 @@ def _trials(start: Setting, path: FlowPath, unknowns: Sequence[Unknown]) -> Iter
 
 
 def _before_gaps(start: Setting, path: FlowPath, unknowns: Sequence[Unknown]) -> list[Setting]:
-    """Each sender with the rate and the room of the queue that are nearest before the first gap, nearest first.
+    """Each sender with the room of the queue and the window that are nearest before the first gap, nearest first.
 
     What is unknown of gaps has no part in it. Of a flow with a gap in its first second all senders are kept.
     """
     until = path.gaps[0].start_s[0] if path.gaps else path.end_s
     trials = [
-        replace(start, variant=variant, profile=profile, gaps=(), queue=queue)
+        replace(start, variant=variant, profile=profile, gaps=(), queue=queue, window=window)
         for variant, profile in SENDERS
         for queue in _rooms(start, unknowns)
+        for window in _windows(path)
     ]
     best: dict[tuple[str, str], tuple[float, Setting]] = {}
     outcomes = likeness.run([replace(trial, length_s=until) for trial in trials], until)
@@ -175,6 +176,11 @@ def _before_gaps(start: Setting, path: FlowPath, unknowns: Sequence[Unknown]) ->
             best[sender] = score, replace(trial, gaps=start.gaps)
     order = sorted(best.values(), key=lambda each: each[0])
     return [setting for _, setting in order[: 3 if until > LEAST_BEFORE_S else None]]
+
+
+def _windows(path: FlowPath) -> tuple[int | None, ...]:
+    """Windows of the receiver that are tried: of some segments and a part of one, a sender uses now less, now more."""
+    return (path.window, path.window + 1) if path.window else (None,)
 
 
 def _rooms(start: Setting, unknowns: Sequence[Unknown]) -> list[int]:
