@@ -109,15 +109,20 @@ def decimal(text: str) -> Decimal | None:
     return found if found.is_finite() and abs(found) < 10**_MOST_DIGITS else None
 
 
+_TENS: list[int] = [10**power for power in range(13)]
+
+
 def whole(text: str | None, power: int) -> int | None:
     """A number times a power of ten, rounded; None: it is none."""
     if text is None:
         return None
-    before, _, fraction = text.partition(".")
-    digits = before + fraction
-    # The usual case, much faster than a decimal number.
-    if digits.isascii() and digits.isdecimal() and len(digits) < _MOST_DIGITS and len(fraction) <= power:
-        return int(digits + "0" * (power - len(fraction)))
+    # The usual cases, much faster than a decimal number.
+    if len(text) < _MOST_DIGITS and text.isascii():
+        if text.isdecimal():
+            return int(text) * _TENS[power]
+        before, _, fraction = text.partition(".")
+        if fraction.isdecimal() and before.isdecimal() and len(fraction) <= power:
+            return int(before + fraction) * _TENS[power - len(fraction)]
     found = decimal(text.strip())
     return None if found is None else int((found * 10**power).to_integral_value())
 
@@ -163,11 +168,12 @@ def columns(log: Path, names: Sequence[str], only: Mapping[str, str]) -> Iterato
     """
     if of_lines(log) or vectors.are_in(log):
         for line, record in records(log):
-            if matches(record, only):
-                for name in names:
-                    if name not in record:
-                        raise missing(log, line, name, record)
+            if only and not matches(record, only):
+                continue
+            try:
                 yield line, [text_of(record[name]) for name in names]
+            except KeyError as absent:
+                raise missing(log, line, absent.args[0], record) from None
         return
     table = Table(log)
     for name in (*names, *only):
@@ -236,15 +242,20 @@ class Table:
 _DECIMAL_COMMA = re.compile(r"^\s*([-+]?\d*),(\d+)\s*$")
 
 
+_DECODER = json.JSONDecoder(parse_float=str, parse_int=str)
+"""One for all lines: `json.loads` makes one for each."""
+
+
 def _objects(log: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for line, content in enumerate(text_lines(log, EXPECTED), start=1):
-        if not content.strip():
+        text = content.strip()
+        if not text:
             continue
         try:
-            found: Any = json.loads(content, parse_float=str, parse_int=str)
+            found, end = _DECODER.raw_decode(text)
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            found, end = None, 0
+        if not isinstance(found, dict) or end < len(text):
             expected = 'a record, {"time": 1.5, …}'
             raise bad(log, line, "this is no JSON object", expected, "name a file of that kind")
         yield line, found

@@ -129,8 +129,8 @@ _PIECE = 50_000
 
 def _written(value: int, power: int) -> str:
     """A whole number divided by a power of ten, with all its digits."""
-    digits = str(value).zfill(power + 1)
-    return f"{digits[:-power]}.{digits[-power:]}".rstrip("0").rstrip(".")
+    before, fraction = divmod(value, 10**power)
+    return f"{before}.{fraction:0{power}d}".rstrip("0") if fraction else str(before)
 
 
 def read(
