@@ -6,8 +6,6 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted
 from roamlab.captures import ss
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    import numpy as np
     from numpy.typing import NDArray
 
 _MOST_BYTES = 200_000_000
@@ -55,6 +54,8 @@ class _Answers:
 
 def ping(lines: Iterable[str], path: Path, least_s: float = LEAST_S) -> Log:
     """The log of `ping -D`: lost answers, and answers that waited, for longer than `least_s`."""
+    import numpy as np
+
     host, found = _answers(lines)
     if len(found.numbers) < 2:
         raise BadInput(
@@ -79,6 +80,8 @@ def ping(lines: Iterable[str], path: Path, least_s: float = LEAST_S) -> Log:
 
 def _answers(lines: Iterable[str]) -> tuple[str, _Answers]:
     """The host of the first answer, and the first answer to each request."""
+    import numpy as np
+
     host = ""
     numbers, sent, rtts = array("q"), array("d"), array("d")
     last = 0
@@ -101,6 +104,8 @@ def _answers(lines: Iterable[str]) -> tuple[str, _Answers]:
 
 def _lost(of: _Answers, interval: float, least_s: float) -> list[Silence]:
     """Requests in a row without an answer."""
+    import numpy as np
+
     found = []
     for at in np.flatnonzero((np.diff(of.numbers) - 1) * interval > least_s).tolist():
         missing = int(of.numbers[at + 1] - of.numbers[at]) - 1
@@ -116,6 +121,8 @@ def _lost(of: _Answers, interval: float, least_s: float) -> list[Silence]:
 
 def _held(of: _Answers, interval: float, least_s: float) -> list[Silence]:
     """Answers that came together: the round trip falls by an interval from one to the next."""
+    import numpy as np
+
     follows = np.diff(of.numbers) == 1
     together = follows & (np.abs(-np.diff(of.rtt_s) - np.diff(of.sent_s)) <= interval / 2)
     edges = np.diff(np.concatenate([[False], together, [False]]).astype(np.int8))

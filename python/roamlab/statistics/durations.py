@@ -207,7 +207,7 @@ class Components:
 
 
 MOST_MIXED = 200_000
-"""Times by which components are told apart; more would change nothing but the time that it takes."""
+"""Times by which components are distinguished. More would change only the duration."""
 
 
 def components(values: Values) -> list[Components]:

@@ -49,8 +49,8 @@ import atexit, sys
 from pathlib import Path
 from roamlab.cli import main
 # The peak of this program; that of getrusage is the larger one of it and of the program that started it.
-told = lambda: next(line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line)
-atexit.register(lambda: print(told(), file=sys.stderr))
+peak = lambda: next(line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line)
+atexit.register(lambda: print(peak(), file=sys.stderr))
 main()
 """
 

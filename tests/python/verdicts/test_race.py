@@ -1,4 +1,4 @@
-"""The race of settings: what it says is true of settings whose means are known."""
+"""The race of settings: its statements are true of settings whose means are known."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BUDGET = 64
 
 
 def _raced(means: NDArray[np.float64], own: float, seed: int) -> tuple[race.Standing, int]:
-    """Settings with a common noise of deviation 1 and one of their own; the last look, and the runs of all."""
+    """Settings with a common noise of deviation 1 and a separate one; the last look, and the runs of all."""
     rng = np.random.default_rng(seed)
     noise = rng.normal(0, 1, BUDGET) + rng.normal(0, own, (len(means), BUDGET))
     alive, made = list(range(len(means))), 0

@@ -102,7 +102,7 @@ def _durations(out: Path, store: Path, runs: int, threads: int | None, *, as_jso
 @THREADS
 @JSON
 def _senders(out: Path, store: Path, runs: int, threads: int | None, *, as_json: bool) -> None:
-    """Main results of the papers with their own senders, and with CUBIC, BBR and QUIC of today.
+    """Main results of the papers with their own senders, and with current CUBIC, BBR and QUIC.
 
     Interrupted, it continues where it stopped when called again.
     """

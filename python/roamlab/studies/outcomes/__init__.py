@@ -1,1 +1,1 @@
-"""Studies of the papers' main results under other conditions: measured durations, and the senders of today."""
+"""Studies of the papers' main results under other conditions: measured durations, and current senders."""

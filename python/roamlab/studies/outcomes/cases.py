@@ -16,7 +16,7 @@ PRINTED = "as in the paper"
 DETACH = "detach_time"
 """A protocol that has this field has its gap there."""
 KEPT = ("segment", "header", "ecn")
-"""What a sender of today takes over from that of the paper, if it has this field: the sizes of packets, and marks."""
+"""Fields that a current sender takes over from that of the paper, if it has them: the sizes of packets, and marks."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Condition:
-    """What is other than in the paper."""
+    """A difference from the paper."""
 
     name: str
     said: str
@@ -42,12 +42,12 @@ class Condition:
 
 @dataclass(frozen=True)
 class Question:
-    """What a study asks: the results that keep their verdict under each of these conditions."""
+    """The question of a study: which results keep their verdict under each of these conditions."""
 
     title: str
     about: str
     axis: str
-    """What the conditions are values of."""
+    """The quantity whose values the conditions are."""
     printed: str
     """The papers' own condition, in a sentence."""
     conditions: tuple[Condition, ...]
@@ -124,7 +124,7 @@ DURATIONS = Question(
     has_senders=False,
 )
 SENDERS = Question(
-    title="Senders of today",
+    title="Current senders",
     about="Main results of the five papers with the senders that they print, and with CUBIC and BBR of Linux 6 and "
     "QUIC in the place of each of them.",
     axis="sender",

@@ -186,12 +186,12 @@ _ASSUMPTIONS = {
         Assumption(
             "all senders",
             "each TCP of an experiment is replaced, also that of cross traffic",
-            "all hosts are of today",
+            "all hosts are current ones",
         ),
         Assumption(
             "windows",
             "a sender has the windows of its own defaults, not the 20 to 64 segments of the papers",
-            "no host of today has a window this small",
+            "no current host has a window this small",
         ),
         Assumption(
             "sizes of packets",

@@ -107,7 +107,7 @@ def test_fields_that_are_no_values_are_refused(field: str, part: str) -> None:
     ("change", "part"),
     [
         ({"objective": METRIC}, "max METRIC"),
-        ({"objective": "max flows.nobody.goodput_bps"}, "flows.nobody"),
+        ({"objective": "max flows.other.goodput_bps"}, "flows.other"),
         ({"share": 1.0}, "between 0 and 1"),
         ({"within": 1.0}, "below 1"),
         ({"budget": 4}, "from 8 on"),
