@@ -111,6 +111,22 @@ def _senders(out: Path, store: Path, runs: int, threads: int | None, *, as_json:
     _outcomes(SENDERS, (out, store, runs, threads), as_json=as_json)
 
 
+@command.command("later")
+@out("out/later", "Folder for page and CSV.")
+@STORE
+@_runs(6, "Of each experiment of the papers, under each condition.")
+@THREADS
+@JSON
+def _later(out: Path, store: Path, runs: int, threads: int | None, *, as_json: bool) -> None:
+    """Main results of the papers twenty years later: over all open settings, measured durations, current senders.
+
+    Interrupted, it continues where it stopped when called again.
+    """
+    from roamlab.studies.outcomes import later
+
+    _conduct(later.study, later.terminal_table, (out, store, runs, threads), as_json=as_json)
+
+
 def _outcomes(question: Question, options: tuple[Path, Path, int, int | None], *, as_json: bool) -> None:
     from functools import partial
 
