@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from roamlab.showing.network_drawing import drawing
     from roamlab.statistics.stopping import Until, seed
     from roamlab.sweeps.design import Grid, Listed, Random
-    from roamlab.sweeps.optimise import Optimum, optimise
     from roamlab.sweeps.runs import Runs
     from roamlab.sweeps.sweep import sweep
     from roamlab.sweeps.threshold import Threshold, smallest
@@ -50,7 +49,6 @@ __all__ = [
     "Job",
     "Listed",
     "LocalPool",
-    "Optimum",
     "Random",
     "Reproduction",
     "Results",
@@ -68,7 +66,6 @@ __all__ = [
     "load",
     "metric",
     "open_run",
-    "optimise",
     "reproduce",
     "run",
     "run_all",
@@ -85,7 +82,6 @@ _HOMES = {
     "Job": "running.ensemble",
     "Listed": "sweeps.design",
     "LocalPool": "running.executor",
-    "Optimum": "sweeps.optimise",
     "Random": "sweeps.design",
     "Reproduction": "papers.part",
     "Results": "records.results",
@@ -103,7 +99,6 @@ _HOMES = {
     "load": "scenarios.scenario",
     "metric": "running.summary",
     "open_run": "records.storage.store",
-    "optimise": "sweeps.optimise",
     "reproduce": "papers.part",
     "run": "running.run",
     "run_all": "running.ensemble",
@@ -125,8 +120,7 @@ _OTHER_NAMES = {
     "open": "load",
     "load_scenario": "load",
     "compare": "sweep",
-    "grid_search": "optimise",
-    "optimize": "optimise",
+    "grid_search": "sweep",
     "plot": "drawing",
     "draw": "drawing",
     "explain": "why",

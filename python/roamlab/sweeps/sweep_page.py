@@ -9,7 +9,6 @@ import polars as pl
 
 from roamlab import _roamlab
 from roamlab.base.quantities import counted, named, number, scale, with_unit
-from roamlab.running.summary import unit
 from roamlab.showing.page import Table
 from roamlab.showing.report import Report
 from roamlab.statistics.stats import LEAST
@@ -18,10 +17,7 @@ from roamlab.sweeps import words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rich.table import Table as Printed
-
     from roamlab.base.figures import SavedFigure
-    from roamlab.sweeps.optimise import Optimum
 
 _LEAST_P = 0.05
 
@@ -155,71 +151,6 @@ def _difference_tables(frame: pl.DataFrame, first: str) -> list[Table]:
         ]
         tables.append(Table(f"Differences: {named(words.heading(metric), unit)}", headings, cells))
     return tables
-
-
-def optimum(found: Optimum, name: str, seed: int, figures: Sequence[SavedFigure]) -> Report:
-    """The page of a race of settings."""
-    rows = standing_rows(found)
-    spared = (
-        ""
-        if math.isnan(found.correlation)
-        else f" Pairing spares {100 * found.correlation:.0f} % of the variance."
-    )
-    return _report(
-        title=f"Best settings of {words.called(name)}",
-        paper="Run n has the same random streams in all settings. A setting leaves when another one is surely better; "
-        f"the statements are right together with 95 %.{spared} The figure has the runs of the first look.",
-        headline=found.sentence,
-        figures=figures,
-        tables=[Table(f"Settings: {found.objective}", rows[0], rows[1:])],
-        seed=seed,
-    )
-
-
-def standing_rows(found: Optimum) -> list[tuple[str, ...]]:
-    """The headings, and a row for each setting of a race."""
-    metric = found.objective.split(" ", 1)[1]
-    its_unit = unit(metric)
-    factor, its_unit = scale(found.tried["mean"], its_unit)
-    met = ["met"] if "met" in found.tried.columns else []
-    headings = (
-        "setting",
-        named("mean", its_unit),
-        "95 % interval",
-        "runs",
-        *met,
-        "verdict",
-        named("behind at most", its_unit),
-    )
-    rows = [headings]
-    for row in found.tried.iter_rows(named=True):
-        behind = "" if row["behind"] is None else number(row["behind"] / factor)
-        counts = [str(row["met"])] if met else []
-        rows.append(
-            (
-                row["name"],
-                number(row["mean"] / factor),
-                interval(row, factor),
-                str(row["runs"]),
-                *counts,
-                row["verdict"],
-                behind,
-            )
-        )
-    return rows
-
-
-def standing_table(found: Optimum) -> Printed:
-    """The settings of a race for the terminal."""
-    from rich.table import Table as Printed
-
-    headings, *rows = standing_rows(found)
-    table = Printed(title=f"Settings: {found.objective}")
-    for heading in headings:
-        table.add_column(heading, no_wrap=heading == "verdict")
-    for row in rows:
-        table.add_row(*row)
-    return table
 
 
 def _mean_tables(means: pl.DataFrame) -> list[Table]:

@@ -110,7 +110,7 @@ class Threshold:
             elif verdict != wanted and wanted == "meets":
                 said.append(f"{at}, {self._beyond_the_largest()}")
             elif verdict != wanted:
-                metric, mean = condition_of(self.where).metric, self.tried["mean"]
+                metric, mean = _condition(self.where).metric, self.tried["mean"]
                 said.append(
                     f"{at}, and the mean of {metric} is {mean[row]:.4g} there and {mean[-1]:.4g} at "
                     f"{self.tried['value'][-1]}: write a smaller first value in `between`, or a condition that some "
@@ -122,7 +122,7 @@ class Threshold:
 
     def _beyond_the_largest(self) -> str:
         """Measurements at both ends of values that are all too small, and whether larger ones lead on."""
-        condition = condition_of(self.where)
+        condition = _condition(self.where)
         means = self.tried["mean"]
         measured = (
             f"at {_end(self.tried, 0)}, and the mean of {condition.metric} is {means[0]:.4g} at "
@@ -188,8 +188,8 @@ def smallest(
     check_number("seed", seed)
     seed = int(seed)
     warn(base.warnings)
-    values = values_between(between, step)
-    condition = condition_of(where)
+    values = _values(between, step)
+    condition = _condition(where)
     if not 0 < share < 1:
         raise _refuse("share", share, "a number between 0 and 1", "write 0.9")
     if type(budget) is not int or budget < FIRST_LOOK:
@@ -205,9 +205,7 @@ def smallest(
 
 
 @dataclass(frozen=True)
-class Condition:
-    """A metric, a comparison and a number."""
-
+class _Condition:
     metric: str
     text: str
     holds: Callable[[float, float], bool]
@@ -247,7 +245,7 @@ class _Search:
         self,
         base: Scenario,
         path: str,
-        condition: Condition,
+        condition: _Condition,
         values: _Values,
         share: float,
         budget: int,
@@ -377,8 +375,7 @@ def _first(count: int, holds: Callable[[int], bool]) -> int:
 _A_CONDITION = "a metric, a comparison (==, !=, <, <=, > or >=) and a number"
 
 
-def condition_of(where: str) -> Condition:
-    """The condition that a text describes. Raises `BadInput`."""
+def _condition(where: str) -> _Condition:
     parts = (
         re.fullmatch(r"\s*(\S+?)\s*(==|!=|<=|>=|<|>)\s*(\S+)\s*", where) if isinstance(where, str) else None
     )
@@ -392,7 +389,7 @@ def condition_of(where: str) -> Condition:
     if "*" in metric and not Name.of(metric).over:
         raise _refuse("where", where, "one metric", f'name the flow, or write "mean({metric})"')
     opposite = f"{metric} {_OPPOSITES[sign]} {parts[3]}"
-    return Condition(metric, where, _COMPARISONS[sign], bound, opposite)
+    return _Condition(metric, where, _COMPARISONS[sign], bound, opposite)
 
 
 _OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -420,8 +417,7 @@ def _rewritten(where: Any) -> str:
 _LIMITS = "the smallest and the largest value, numbers or quantities of one unit"
 
 
-def values_between(between: tuple[Any, Any], step: float) -> _Values:
-    """The values of a range. Raises `BadInput`."""
+def _values(between: tuple[Any, Any], step: float) -> _Values:
     try:
         (low, unit), (high, other) = map(_quantity, between)
         if type(step) not in (int, float) or not (step > 0 and math.isfinite(step)):
@@ -460,19 +456,6 @@ def _quantity(value: Any) -> tuple[float, str]:
     if unit not in DECIMALS:
         raise ValueError
     return float(number), unit
-
-
-def quantity_of(option: str, text: str) -> tuple[float, str]:
-    """A number of an option and its unit, "" if it has none. Raises `BadInput`."""
-    try:
-        return _quantity(float(text) if re.fullmatch(r"[\d.]+", text) else text)
-    except ValueError:
-        raise BadInput(
-            f"{option} {text}",
-            "this is no quantity",
-            expected="a number, or one with a unit that scenarios have",
-            remedy="write for example 4 pkt, 50 ms or 2 Mbit/s",
-        ) from None
 
 
 def _refuse(name: str, value: object, expected: str, remedy: str) -> BadInput:
