@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from roamlab._roamlab import ScenarioError, SimulationError
     from roamlab.base.errors import BadInput, RoamlabError, RunWarning
+    from roamlab.formulas.compare import theory
     from roamlab.papers.part import Reproduction, choices, reproduce
     from roamlab.records.results import Results
     from roamlab.records.storage.store import Store, open_run
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from roamlab.showing.network_drawing import drawing
     from roamlab.statistics.stopping import Until, seed
     from roamlab.sweeps.design import Grid, Listed, Random
+    from roamlab.sweeps.optimise import Optimum, optimise
     from roamlab.sweeps.runs import Runs
     from roamlab.sweeps.sweep import sweep
     from roamlab.sweeps.threshold import Threshold, smallest
@@ -49,6 +51,7 @@ __all__ = [
     "Job",
     "Listed",
     "LocalPool",
+    "Optimum",
     "Random",
     "Reproduction",
     "Results",
@@ -66,12 +69,14 @@ __all__ = [
     "load",
     "metric",
     "open_run",
+    "optimise",
     "reproduce",
     "run",
     "run_all",
     "seed",
     "smallest",
     "sweep",
+    "theory",
     "why",
 ]
 
@@ -82,6 +87,7 @@ _HOMES = {
     "Job": "running.ensemble",
     "Listed": "sweeps.design",
     "LocalPool": "running.executor",
+    "Optimum": "sweeps.optimise",
     "Random": "sweeps.design",
     "Reproduction": "papers.part",
     "Results": "records.results",
@@ -99,12 +105,14 @@ _HOMES = {
     "load": "scenarios.scenario",
     "metric": "running.summary",
     "open_run": "records.storage.store",
+    "optimise": "sweeps.optimise",
     "reproduce": "papers.part",
     "run": "running.run",
     "run_all": "running.ensemble",
     "seed": "statistics.stopping",
     "smallest": "sweeps.threshold",
     "sweep": "sweeps.sweep",
+    "theory": "formulas.compare",
     "why": "records.why",
 }
 
@@ -120,7 +128,9 @@ _OTHER_NAMES = {
     "open": "load",
     "load_scenario": "load",
     "compare": "sweep",
-    "grid_search": "sweep",
+    "grid_search": "optimise",
+    "optimize": "optimise",
+    "minimize": "optimise",
     "plot": "drawing",
     "draw": "drawing",
     "explain": "why",

@@ -45,6 +45,7 @@ _OTHER_WORDS = {
     "paper": "reproduce",
     "ping": "shell",
     "iperf": "shell",
+    **dict.fromkeys(("optimize", "tune", "best", "tuning"), "optimise"),
     **dict.fromkeys(("init", "create", "copy", "example", "examples", "template", "templates"), "new"),
 }
 """Words for commands that are not in their help."""
@@ -58,7 +59,7 @@ _DRAWN = (
     "`roamlab sweep` writes a page with figures"
 )
 _ONLY_PYTHON = {
-    **dict.fromkeys(("smallest", "largest", "search", "threshold", "optimize", "tune"), _SEARCHED),
+    **dict.fromkeys(("smallest", "largest", "search", "threshold"), _SEARCHED),
     **dict.fromkeys(("plot", "graph", "figure", "figures"), _DRAWN),
 }
 """Words for what only the library has."""

@@ -15,6 +15,25 @@ _PREFIXES: dict[str, tuple[tuple[float, str], ...]] = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")),
 }
 
+_READ = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "min": 60.0,
+    "h": 3600.0,
+    "bit/s": 1.0,
+    "kbit/s": 1e3,
+    "Mbit/s": 1e6,
+    "Gbit/s": 1e9,
+    "B": 1.0,
+    "kB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "pkt": 1.0,
+}
+"""Value of a unit of a manifest in s, bit/s, B or packets."""
+
 _COUNTED = ("buffers", "flows", "packets", "segments", "messages", "handovers", "timeouts", "runs")
 """Units that are plurals."""
 
@@ -56,3 +75,9 @@ def seconds(time_ns: int) -> str:
     """A time in s with all its nanoseconds."""
     whole, rest = divmod(time_ns, 10**9)
     return f"{whole}.{rest:09d}"
+
+
+def value(text: str) -> float:
+    """A quantity of a manifest, such as "20 ms" or "4 Mbit/s", in s, bit/s, B or packets."""
+    digits, unit = text.split()
+    return float(digits) * _READ[unit]

@@ -118,7 +118,7 @@ def explain(
     fields a run is made again, from its seed, in memory.
     """
     with within(named):
-        results = _run(named, changes, recorded if table is None else lambda scenario: scenario)
+        results = meant(named, changes, recorded if table is None else lambda scenario: scenario)
         if table is not None:
             if changes and not _has(results, *table):
                 raise BadInput(
@@ -145,7 +145,7 @@ def _has(results: Results, table: str, row: int) -> bool:
     return table not in why.WITH_CAUSES or row < results.table(table).height
 
 
-def _run(named: Path, changes: Mapping[str, Any], prepared: Callable[[Scenario], Scenario]) -> Results:
+def meant(named: Path, changes: Mapping[str, Any], prepared: Callable[[Scenario], Scenario]) -> Results:
     """The run that is meant; see `explain`. `prepared` is what is simulated of a scenario."""
     if named.suffix == ".toml" and not named.is_dir():
         return simulate(prepared(load_with(named, changes)))

@@ -14,6 +14,7 @@ import numpy as np
 
 from roamlab.base.calls import called
 from roamlab.base.errors import BadInput
+from roamlab.base.quantities import value as quantity
 from roamlab.records.metrics import (
     Values,
     application,
@@ -189,11 +190,6 @@ def play_out(
         clock = end_s
     spans = [(since, until) for since, until in stalls if until - since > 1e-9]
     return begin, np.asarray(spans, dtype=np.float64).reshape(-1, 2), min(clock, end_s)
-
-
-def _rate_bps(text: str) -> float:
-    number, unit = text.split()
-    return float(number) * {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}[unit]
 
 
 # Of a run.
@@ -439,7 +435,7 @@ def player(results: Results, flow: str) -> Player:
     end, length = span_s(results.manifest.parameters["run"]["duration"]), span_s(spec["segment"])
     whole = spec.get("segments") == int(there.sum())
     begin, stalls, end = play_out(came[there], length, span_s(spec["startup"]), end, whole=whole)
-    rates = np.asarray([_rate_bps(rate) for rate in spec["rates"]])
+    rates = np.asarray([quantity(rate) for rate in spec["rates"]])
     mean = float(rates[quality[there]].mean()) if there.any() else math.nan
     # A film that never begins stalls all the time.
     ratio = float(lengths_s(stalls).sum()) / (end - begin) if end > begin else 1.0

@@ -308,6 +308,10 @@ class Scenario(metaclass=Hinted):
         """Run it at every point of a design; see `roamlab.sweep`."""
         return roamlab.sweep(self, design, **options)
 
+    def optimise(self, over: Mapping[str, Sequence[Any]], **options: Any) -> roamlab.Optimum:
+        """The best of all combinations of values of fields; see `roamlab.optimise`."""
+        return roamlab.optimise(self, over, **options)
+
     def smallest(self, path: str, **options: Any) -> roamlab.Threshold:
         """The smallest value of a field at which a condition holds; see `roamlab.smallest`."""
         return roamlab.smallest(self, path, **options)

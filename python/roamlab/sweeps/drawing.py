@@ -43,7 +43,9 @@ def means_over_axis(metric: str, means: pl.DataFrame, points: pl.DataFrame, kept
         return figure
 
 
-def overview(means: pl.DataFrame, points: pl.DataFrame, kept: pl.DataFrame, folder: Path) -> SavedFigure:
+def overview(
+    means: pl.DataFrame, points: pl.DataFrame, kept: pl.DataFrame, folder: Path, title: str = ""
+) -> SavedFigure:
     """The first metrics of a sweep over its first axis or, with too many lines for that, point by point."""
     names = means["metric"].unique(maintain_order=True).to_list()
     of = names[:METRICS]
@@ -52,15 +54,21 @@ def overview(means: pl.DataFrame, points: pl.DataFrame, kept: pl.DataFrame, fold
     whole = bool(axes_named) and points.select(axes_named).null_count().sum_horizontal().item() == 0
     over_axis = whole and (not others or points.select(others).unique().height <= LINES)
     if not over_axis:
-        return by_point(means, points, kept, folder)
+        return by_point(means, points, kept, folder, title=title)
     with figures.new_figure(len(of), share_x=False, row_inches=2.6) as (figure, axes):
         for axis, metric in zip(axes, of, strict=True):
             _over_axis(axis, metric, means.filter(means["metric"] == metric), points, kept)
+        axes[0].set_title(title)
         return figures.save(figure, folder, "means", _caption("", len(names)))
 
 
 def by_point(
-    means: pl.DataFrame, points: pl.DataFrame, kept: pl.DataFrame, folder: Path, row: str = "point"
+    means: pl.DataFrame,
+    points: pl.DataFrame,
+    kept: pl.DataFrame,
+    folder: Path,
+    row: str = "point",
+    title: str = "",
 ) -> SavedFigure:
     """The first metrics of a sweep or a comparison, a row for each point; `row` names that axis."""
     names = means["metric"].unique(maintain_order=True).to_list()
@@ -69,6 +77,7 @@ def by_point(
     with figures.new_figure(len(of), share_x=False, row_inches=inches) as (figure, axes):
         for axis, metric in zip(axes, of, strict=True):
             _by_point(axis, metric, means.filter(means["metric"] == metric), kept, row)
+        axes[0].set_title(title)
         cut = "" if points.height <= POINTS else f" of the first {POINTS} of {points.height} points"
         return figures.save(figure, folder, "means", _caption(cut, len(names)))
 
@@ -105,7 +114,8 @@ def _over_axis(
     elif _by_factors(numbers):
         axes.set_xscale("log")
         axes.minorticks_off()
-        axes.set_xticks(numbers, [number(value) for value in numbers])
+        shown = _apart(numbers)
+        axes.set_xticks(shown, [number(value) for value in shown])
     if others:
         axes.legend(title=", ".join(others))
     figures.label(axes, (axis, axis_unit), (textwrap.fill(heading(metric), 26), unit))
@@ -134,6 +144,21 @@ def _by_factors(numbers: Sequence[float]) -> bool:
     ordered = sorted(numbers)
     steps = [after - before for before, after in pairwise(ordered)]
     return len(steps) > 1 and ordered[0] > 0 and max(steps) >= _STEPS * min(steps)
+
+
+def _apart(numbers: Sequence[float]) -> list[float]:
+    """The numbers that a logarithmic axis has space to label, from the smallest on."""
+    ordered = sorted(numbers)
+    least = (ordered[-1] / ordered[0]) ** _LABELLED
+    shown = ordered[:1]
+    for value in ordered[1:]:
+        if value >= shown[-1] * least:
+            shown.append(value)
+    return shown
+
+
+_LABELLED = 0.05
+"""Part of a logarithmic axis that a label takes."""
 
 
 def _from_zero(axes: Axes, which: str) -> None:

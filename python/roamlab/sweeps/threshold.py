@@ -19,6 +19,7 @@ from roamlab.running.executor import LocalPool
 from roamlab.running.progress import Steps
 from roamlab.running.summary import Name, check, undefined
 from roamlab.scenarios.scenario import check_number, of
+from roamlab.statistics.race import looks
 from roamlab.statistics.stats import CONFIDENCE, clopper_pearson
 from roamlab.sweeps.design import DECIMALS, BadDesign, Grid
 from roamlab.sweeps.plan import Plan, measurement_of
@@ -110,7 +111,7 @@ class Threshold:
             elif verdict != wanted and wanted == "meets":
                 said.append(f"{at}, {self._beyond_the_largest()}")
             elif verdict != wanted:
-                metric, mean = _condition(self.where).metric, self.tried["mean"]
+                metric, mean = condition_of(self.where).metric, self.tried["mean"]
                 said.append(
                     f"{at}, and the mean of {metric} is {mean[row]:.4g} there and {mean[-1]:.4g} at "
                     f"{self.tried['value'][-1]}: write a smaller first value in `between`, or a condition that some "
@@ -122,7 +123,7 @@ class Threshold:
 
     def _beyond_the_largest(self) -> str:
         """Measurements at both ends of values that are all too small, and whether larger ones lead on."""
-        condition = _condition(self.where)
+        condition = condition_of(self.where)
         means = self.tried["mean"]
         measured = (
             f"at {_end(self.tried, 0)}, and the mean of {condition.metric} is {means[0]:.4g} at "
@@ -189,7 +190,7 @@ def smallest(
     seed = int(seed)
     warn(base.warnings)
     values = _values(between, step)
-    condition = _condition(where)
+    condition = condition_of(where)
     if not 0 < share < 1:
         raise _refuse("share", share, "a number between 0 and 1", "write 0.9")
     if type(budget) is not int or budget < FIRST_LOOK:
@@ -205,7 +206,9 @@ def smallest(
 
 
 @dataclass(frozen=True)
-class _Condition:
+class Condition:
+    """A metric, a comparison and a number in the metric's unit."""
+
     metric: str
     text: str
     holds: Callable[[float, float], bool]
@@ -245,7 +248,7 @@ class _Search:
         self,
         base: Scenario,
         path: str,
-        condition: _Condition,
+        condition: Condition,
         values: _Values,
         share: float,
         budget: int,
@@ -255,7 +258,7 @@ class _Search:
     ) -> None:
         self._base, self._path, self._condition, self._values = base, path, condition, values
         self._share, self._seed, self._store, self._executor = share, seed, store, executor
-        self._sizes = _looks(budget)
+        self._sizes = looks(FIRST_LOOK, budget)
         # Two bisections of the positions 0 to n, which share what they tried, and both ends.
         most_tried = min(len(values), 2 + 2 * math.ceil(math.log2(len(values) + 1)))
         self._error = (1 - CONFIDENCE) / (most_tried * len(self._sizes))
@@ -278,7 +281,7 @@ class _Search:
             )
 
     def _decides(self, budget: int) -> bool:
-        error = (1 - CONFIDENCE) / (self._most_tried * len(_looks(budget)))
+        error = (1 - CONFIDENCE) / (self._most_tried * len(looks(FIRST_LOOK, budget)))
         # The bounds of Clopper and Pearson if all runs meet the condition, and if none does.
         least = math.pow(error / 2, 1 / budget)
         return least >= self._share > 1 - least
@@ -352,14 +355,6 @@ _TELLS_OF_CHANCE = "goodput_bps"
 """Kept of each run next to the metric of the condition, which may be equal in all runs though they are not."""
 
 
-def _looks(budget: int) -> list[int]:
-    """The numbers of runs after which a value is judged."""
-    return [
-        *(FIRST_LOOK << look for look in range(budget.bit_length()) if FIRST_LOOK << look < budget),
-        budget,
-    ]
-
-
 def _first(count: int, holds: Callable[[int], bool]) -> int:
     """The first of 0 to `count` - 1 for which `holds` is true, if it stays so from there on; `count` if none is."""
     low, high = 0, count
@@ -375,7 +370,8 @@ def _first(count: int, holds: Callable[[int], bool]) -> int:
 _A_CONDITION = "a metric, a comparison (==, !=, <, <=, > or >=) and a number"
 
 
-def _condition(where: str) -> _Condition:
+def condition_of(where: str) -> Condition:
+    """The condition of a text such as "flows.moving.timeouts == 0". Raises `BadInput`."""
     parts = (
         re.fullmatch(r"\s*(\S+?)\s*(==|!=|<=|>=|<|>)\s*(\S+)\s*", where) if isinstance(where, str) else None
     )
@@ -389,7 +385,7 @@ def _condition(where: str) -> _Condition:
     if "*" in metric and not Name.of(metric).over:
         raise _refuse("where", where, "one metric", f'name the flow, or write "mean({metric})"')
     opposite = f"{metric} {_OPPOSITES[sign]} {parts[3]}"
-    return _Condition(metric, where, _COMPARISONS[sign], bound, opposite)
+    return Condition(metric, where, _COMPARISONS[sign], bound, opposite)
 
 
 _OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}

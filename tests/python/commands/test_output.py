@@ -39,6 +39,14 @@ WRITES: dict[str, tuple[list[str], str, bool]] = {
     "twin": (["twin", str(CAPTURE)], "twin.toml", True),
     "sweep": (["sweep", "sweep.toml"], "sweep.json", True),
     "compare": (["compare", "handover.toml", "other.toml", *SHORT], "compare.json", True),
+    "optimise": (
+        [
+            *("optimise", "handover.toml", "--over", 'mobility.buffer.limit=["4 pkt", "64 pkt"]'),
+            *("--for", "max flows.moving.goodput_bps", "--budget", "8"),
+        ],
+        "optimum.json",
+        True,
+    ),
     "demo": (["demo"], "demo.png", True),
     "run": (["run", "handover.toml"], "manifest.json", False),
     "report": (["report", "made"], "report.html", True),
@@ -58,7 +66,7 @@ that name which is not its own is refused. Folders of runs take any other file n
 _ONE_FILE = ("chart", "draw", "explore", "play", "twin")
 """Those that make one file, `twin` a figure next to it, and no folder."""
 
-_WITH_STORE = ("reproduce", "sweep", "compare", "demo")
+_WITH_STORE = ("reproduce", "sweep", "compare", "optimise", "demo")
 """Those that keep runs in a store."""
 
 SWEEP = """

@@ -300,7 +300,7 @@ _OBJECTS = {
     "LocalPool": "rl.LocalPool(1)",
     "Job": "rl.Job(base, 1)",
 }
-_NOT_CALLED = ("Reproduction", "Results", "Runs", "Threshold")
+_NOT_CALLED = ("Optimum", "Reproduction", "Results", "Runs", "Threshold")
 """Classes whose objects only we make."""
 _OF_OURS = ("Iterable", "Measurement", "Sink", "Shards", "Plan", "Callable", "Any", "object")
 """Arguments that only an executor or our own modules pass, and those that may be anything."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.group("study")
 def command() -> None:
-    """Compare schemes, queues, procedures, durations and senders beyond any one paper."""
+    """Compare schemes, queues, procedures, predictions, durations and senders beyond any one paper."""
 
 
 def _runs(default: int, of: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -133,6 +133,22 @@ def _outcomes(question: Question, options: tuple[Path, Path, int, int | None], *
     from roamlab.studies.outcomes import study
 
     _conduct(partial(study.study, question), study.terminal_table, options, as_json=as_json)
+
+
+@command.command("prediction")
+@out("out/prediction", "Folder for page and CSV.")
+@STORE
+@_runs(20, "Of each prediction with each queue.")
+@THREADS
+@JSON
+def _prediction(out: Path, store: Path, runs: int, threads: int | None, *, as_json: bool) -> None:
+    """Predicted LTE handovers behind each queue, with ECN and without: the joint effect, and the best buffer.
+
+    Interrupted, it continues where it stopped when called again.
+    """
+    from roamlab.studies.prediction import study
+
+    _conduct(study.study, study.terminal_table, (out, store, runs, threads), as_json=as_json)
 
 
 def _conduct(
