@@ -24,6 +24,7 @@ pub mod nr;
 mod protocol;
 mod roles;
 mod signal;
+pub mod snoop;
 mod spec;
 mod topology;
 mod transitions;

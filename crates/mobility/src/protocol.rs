@@ -34,6 +34,8 @@ pub trait Protocol: Sized {
     const TITLE: &'static str;
     /// It tells hosts which cell to go to; otherwise they go as their visits specify.
     const COMMANDS_HOSTS: bool = false;
+    /// All its hosts have numbered radio bearers.
+    const NUMBERS_PACKETS: bool = false;
     /// The header of its tunnels.
     const TUNNELS: Tunnels = Tunnels::OfNetwork;
 

@@ -90,6 +90,13 @@ macro_rules! protocols {
                 }
             }
 
+            /// True if all its hosts have numbered radio bearers.
+            pub fn numbers_packets(&self) -> bool {
+                match self {
+                    $(MobilitySpec::$variant(_) => <crate::$module::Params as Protocol>::NUMBERS_PACKETS,)+
+                }
+            }
+
             /// The header of its tunnels.
             pub fn tunnels(&self) -> Tunnels {
                 match self {

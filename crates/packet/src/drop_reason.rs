@@ -34,6 +34,8 @@ named! {
         DiscardTimer => "discard-timer",
         /// It reached its receiver after the receiver had stopped waiting for it (PDCP t-Reordering).
         Late => "late",
+        /// A base station has ended a duplicate acknowledgement: it sends the missing segment again itself (Snoop).
+        SuppressedAck => "suppressed-ack",
         /// A retained copy of a packet that was sent over the air was released; the original is not lost by
         /// it.
         CopyReleased => "copy-released",
@@ -56,8 +58,8 @@ named! {
 }
 
 impl DropReason {
-    /// True if data is lost by it: not if the host has another copy.
+    /// True if data is lost by it: not if the host has another copy, or the packet was to end there.
     pub const fn loses_data(self) -> bool {
-        !matches!(self, DropReason::CopyReleased | DropReason::Duplicate)
+        !matches!(self, DropReason::CopyReleased | DropReason::Duplicate | DropReason::SuppressedAck)
     }
 }

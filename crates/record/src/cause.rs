@@ -207,6 +207,7 @@ pub const fn is_root(reason: DropReason) -> bool {
         | DropReason::Duplicate
         | DropReason::DiscardTimer
         | DropReason::Late
+        | DropReason::SuppressedAck
         | DropReason::CopyReleased => false,
     }
 }

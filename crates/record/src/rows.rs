@@ -117,7 +117,7 @@ long_table! {
 }
 
 long_table! {
-    /// One row per lost packet. Every loss has one reason; `copy-released` and `duplicate` lose no data.
+    /// One row per lost packet. Every loss has one reason; `copy-released`, `duplicate` and `suppressed-ack` lose no data.
     Drops, Drop, DropColumns: "drops", recorded "", limit "lower the load, or the losses" {
         /// when
         time_ns: Time,
@@ -137,7 +137,7 @@ long_table! {
         serial: u64,
         /// true: it had the mark of a forwarded packet
         forwarded: bool,
-        /// its row in [causes](#causes); -1 for `copy-released`, which loses nothing
+        /// its row in [causes](#causes); -1 for `copy-released` and `suppressed-ack`, which lose nothing
         cause: CauseId,
     }
 }

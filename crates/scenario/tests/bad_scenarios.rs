@@ -455,6 +455,53 @@ fn reports_on_sense() {
     insta::assert_snapshot!(reports(SENSE));
 }
 
+/// The field and the message of the report on the example of Snoop with a change.
+fn snoop_refused(from: &str, to: &str) -> Option<String> {
+    let example = include_str!("../../../examples/snoop.toml");
+    assert!(example.contains(from), "{from}");
+    Scenario::parse(&example.replacen(from, to, 1), "lab.toml").err().map(|error| error.to_string())
+}
+
+#[test]
+fn snoop_needs_tcp_to_a_host_and_values_in_range() {
+    assert_eq!(snoop_refused("snoop = {}", "snoop = { threshold = 3 }"), None);
+    let tcp = "{ kind = \"tcp\", variant = \"newreno\", window = \"80 pkt\", segment = \"1000 B\" }";
+    let refused = [
+        (tcp, "{ kind = \"quic\" }", "flows[0].snoop", "QUIC hides its own"),
+        (
+            "[\"server\", \"phone\"]",
+            "[\"phone\", \"server\"]",
+            "flows[0].snoop",
+            "no base station sends to it",
+        ),
+        ("snoop = {}", "snoop = { threshold = 4 }", "flows[0].snoop.threshold", "expected 1 to 3, got 4"),
+        ("snoop = {}", "snoop = { limit = \"0 pkt\" }", "flows[0].snoop.limit", "at least 1 pkt"),
+        ("snoop = {}", "snoop = { treshold = 2 }", "treshold", "threshold"),
+        (
+            "kind = \"hard\"\ngap = \"50 ms\"",
+            "kind = \"802.11\"",
+            "flows[0].snoop",
+            "send lost frames again themselves",
+        ),
+        (
+            "kind = \"hard\"\ngap = \"50 ms\"",
+            "kind = \"soft\"\noverlap = \"50 ms\"",
+            "flows[0].snoop",
+            "two cells at a time",
+        ),
+        (
+            "[cells.bs1]",
+            "[cells.bs1]\nscheduler = { kind = \"round-robin\" }",
+            "flows[0].snoop",
+            "has a scheduler",
+        ),
+    ];
+    for (from, to, field, message) in refused {
+        let report = snoop_refused(from, to).unwrap_or_else(|| panic!("{to} is accepted"));
+        assert!(report.contains(field) && report.contains(message), "{report}");
+    }
+}
+
 #[test]
 fn a_file_has_no_more_segments_than_there_are_numbers() {
     let largest = 512 * (u64::from(u32::MAX) - 2);

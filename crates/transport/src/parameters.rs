@@ -59,6 +59,11 @@ pub trait Parameters {
         }
     }
 
+    /// True if a node on the way can read which data a packet has, and which it acknowledges.
+    fn shows_segments(&self) -> bool {
+        false
+    }
+
     /// The payload of a full segment; `None`: it has none.
     ///
     /// # Errors

@@ -205,6 +205,10 @@ const OPTIONS: u64 = 12;
 type Warn<'a> = dyn FnMut(&'static str, String, &'static str) + 'a;
 
 impl Parameters for TcpSpec {
+    fn shows_segments(&self) -> bool {
+        true
+    }
+
     fn check(&self, profiles: Profiles<'_>) -> Result<Option<Bytes>, SpecError> {
         self.resolve(profiles.of(self.profile.as_ref())).map(|params| Some(params.segment))
     }

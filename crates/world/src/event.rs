@@ -1,6 +1,6 @@
 //! The kinds of events.
 
-use roamlab_packet::Parked;
+use roamlab_packet::{FlowId, Parked};
 use roamlab_record::ids::{LinkId, NodeId, Side};
 
 /// All kinds of events. Flat, small and made of handles: events are the hottest data of a run. With a tag of
@@ -100,6 +100,13 @@ pub enum Event {
         node: NodeId,
         /// The host.
         host: NodeId,
+    },
+    /// The local timer of a base station for a flow that it helps may have expired.
+    LocalTimer {
+        /// Its air link.
+        link: LinkId,
+        /// The flow.
+        flow: FlowId,
     },
     /// A base station is notified of a coming handover.
     Prediction {

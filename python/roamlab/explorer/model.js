@@ -227,7 +227,7 @@ class Run {
 }
 
 /** Reasons in `drops` that lose no data. */
-const NO_LOSS = ["copy-released", "duplicate"];
+const NO_LOSS = ["copy-released", "duplicate", "suppressed-ack"];
 
 /** Texts of rows about a packet. */
 const TOLD = {

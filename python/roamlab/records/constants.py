@@ -12,7 +12,7 @@ MOVES: tuple[str, ...] = tuple(_LISTS["moves"])
 """Roots of the table `causes` that begin a handover of their host."""
 
 NO_LOSS: tuple[str, ...] = tuple(_LISTS["no_loss"])
-"""Reasons in `drops` that lose no data: a spare copy was released, or one that the host had got already."""
+"""Reasons in `drops` that lose no data: a spare copy, one that the host had got, a suppressed acknowledgement."""
 
 WITHOUT_CONNECTION: tuple[str, ...] = tuple(_LISTS["without_connection"])
 """Kinds of flows that have no connection with acknowledgements."""

@@ -54,7 +54,7 @@ class Frames:
     def drops(self) -> pl.DataFrame:
         """One row per lost packet.
 
-        Every loss has one reason; `copy-released` and `duplicate` lose no data.
+        Every loss has one reason; `copy-released`, `duplicate` and `suppressed-ack` lose no data.
         """
         return self.table("drops")
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_NO_LOSS = ("copy-released", "duplicate")
+_NO_LOSS = ("copy-released", "duplicate", "suppressed-ack")
 """Reasons of drops that are no loss: a copy that is released, or arrives twice. No flow counts it."""
 
 

@@ -26,6 +26,7 @@ _PAGES = {
     "crates/qdisc/src/": "blue.md",
     "crates/mobility/src/events": "measurement.md",
     "crates/mobility/src/cellular": "lte-x2.md",
+    "crates/mobility/src/snoop": "snoop.md",
     "crates/mobility/src/": "mobile-ip.md",
     "crates/quic/src/": "quic.md",
     "crates/engine/src/law": "durations.md",
@@ -232,6 +233,12 @@ def defaults() -> dict[str, dict[str, Any]]:
                 'path_change = { policy = "nothing" }\npath = ["n0", "NAME"]\ntransport',
             )
         ).parameters["flows"][0]["path_change"],
+        "snoop.md default": Scenario(
+            _SMALLEST.replace(
+                'path = ["n0", "n1"]\ntransport',
+                'snoop = {}\npath = ["n0", "NAME"]\ntransport',
+            )
+        ).parameters["flows"][0]["snoop"],
         "applications.md ftp": ftp,
         "applications.md cbr": cbr,
         "red.md floyd-1993": queues["red"],
@@ -291,6 +298,7 @@ def _says(cell: str, value: Any) -> bool:
         ("scheduler.md", "default"),
         ("base-station-buffer.md", "default"),
         ("path-change.md", "default"),
+        ("snoop.md", "default"),
         ("applications.md", "ftp"),
         ("applications.md", "cbr"),
     ],

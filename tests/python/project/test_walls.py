@@ -167,7 +167,7 @@ def test_models_are_kept_from_the_machine(root: Path, method: str) -> None:
     assert f'{method}"' in (root / "clippy.toml").read_text(encoding="utf-8")
 
 
-_PROTOCOLS = sorted(page.parent.name for page in (ROOT / "crates/mobility/src").glob("*/mod.rs"))
+_PROTOCOLS = sorted(page.parent.name for page in (ROOT / "crates/mobility/src").glob("*/install.rs"))
 # Protocols that are composed of another's roles: BCMP's global protocol is Mobile IP, with its home agent and messages.
 _COMPOSED = {"mobile_ip": {"bcmp"}}
 # A module of tests ends its file.

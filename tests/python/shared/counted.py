@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 CUTS = ("fast-retransmit", "timeout", "ecn-reduction", "persistent-congestion", "safe-retreat")
-SPARE = ("copy-released", "duplicate")
+SPARE = ("copy-released", "duplicate", "suppressed-ack")
 CODECS = {"g711": (0.0, 4.3, 0.0), "g711-plc": (0.0, 25.1, 0.0), "g729": (11.0, 19.0, 0.005)}
 """Ie, Bpl (ITU-T G.113) and the look-ahead in s."""
 QUIC_HEADERS = 1 + 8 + 4 + 16 + 10

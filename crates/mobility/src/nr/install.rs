@@ -10,6 +10,7 @@ impl Protocol for Params {
     crate::protocol!(Nr, "NR", "{ kind = \"nr\", procedure = \"xn\" }");
 
     const COMMANDS_HOSTS: bool = true;
+    const NUMBERS_PACKETS: bool = true;
     const TUNNELS: crate::Tunnels = crate::Tunnels::Own;
 
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {

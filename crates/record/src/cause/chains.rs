@@ -199,8 +199,8 @@ impl Chains {
         (reason, place): (DropReason, Location),
         cause: CauseId,
     ) -> CauseId {
-        // A released copy is a loss for no flow.
-        if !self.is_on || reason == DropReason::CopyReleased {
+        // A released copy and a suppressed acknowledgement are a loss for no flow.
+        if !self.is_on || matches!(reason, DropReason::CopyReleased | DropReason::SuppressedAck) {
             return CauseId::NONE;
         }
         let has_cause = cause != CauseId::NONE;

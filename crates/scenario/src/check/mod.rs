@@ -20,6 +20,7 @@ mod profiles;
 mod queues;
 mod radio;
 mod recorded;
+mod snoop;
 mod warnings;
 mod ways;
 
@@ -351,6 +352,7 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
         }
         check_transport(scenario, index, flow)?;
         path_change::check(scenario, flow, &field)?;
+        snoop::check(scenario, flow, &field)?;
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ pub fn expand(scenario: &mut Scenario) -> Result<Vec<(usize, bool)>, Problem> {
         for end in 0..2 {
             patterns.find(&flow.path[end], || format!("flows[{index}].path[{end}]"))?;
         }
-        let FlowSpec { name, path, two_way, transport, path_change, dscp, app, stagger, .. } = flow;
+        let FlowSpec { name, path, two_way, transport, path_change, snoop, dscp, app, stagger, .. } = flow;
         for number in 0..count {
             let mut app = app.clone();
             app.delay(stagger.unwrap_or_default().saturating_mul(u64::from(number)));
@@ -37,6 +37,7 @@ pub fn expand(scenario: &mut Scenario) -> Result<Vec<(usize, bool)>, Problem> {
                 path: path.each_ref().map(|end| patterns.nth(end, number)),
                 transport: transport.clone(),
                 path_change: path_change.clone(),
+                snoop: snoop.clone(),
                 dscp,
                 app,
                 count: None,
@@ -55,6 +56,7 @@ fn add(flows: &mut Vec<FlowSpec>, mut flow: FlowSpec) {
     let back = std::mem::take(&mut flow.two_way).then(|| FlowSpec {
         name: format!("{}-back", flow.name),
         path: reversed(&flow.path),
+        snoop: None,
         ..flow.clone()
     });
     for flow in [Some(flow), back].into_iter().flatten() {
@@ -62,6 +64,7 @@ fn add(flows: &mut Vec<FlowSpec>, mut flow: FlowSpec) {
             name: format!("{}-requests", flow.name),
             path: reversed(&flow.path),
             app: AppSpec::Requests(Params { of: flow.name.clone(), start: flow.app.start(), stop: None }),
+            snoop: None,
             ..flow.clone()
         });
         flows.push(flow);

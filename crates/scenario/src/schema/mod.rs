@@ -317,6 +317,10 @@ pub struct FlowSpec {
     /// Its sender is notified of a new path when an end changes cells; absent: it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path_change: Option<Box<PathChangeSpec>>,
+    /// Base stations keep its segments for their host, send lost ones again over the air, and hide the duplicate
+    /// acknowledgements for them from the sender (Snoop); `snoop = {}` has the defaults; absent: they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snoop: Option<Box<roamlab_mobility::snoop::Params>>,
     /// The code point that its sender gives its packets, 0 to 63. That of forwarded packets is a mark from outside.
     #[serde(default)]
     #[schemars(with = "u8", range(max = 63))]

@@ -76,6 +76,12 @@ const ABSENT: &[Absent] = &[
         how: "SACK with Reno's law; a congestion control is one file to add (CONTRIBUTING.md)",
         section: "transports",
     },
+    Absent {
+        words: &["i-tcp", "itcp", "m-tcp", "mtcp", "freeze-tcp"],
+        nearest: "tcp",
+        how: "TCP with `snoop`, which leaves acknowledgements end to end; split connections and zero windows have no substitute",
+        section: "transports",
+    },
     Absent { words: &["ledbat"], nearest: "vegas", how: "Vegas for low delay", section: "transports" },
     Absent {
         words: &["windows", "freebsd"],

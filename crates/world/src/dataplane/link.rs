@@ -16,15 +16,17 @@ use crate::event::Event;
 use crate::ids::CellId;
 use crate::wifi::association::Associations;
 use roamlab_engine::{Bytes, Duration, Rate, Time, prefetch, prefetch_at};
-use roamlab_packet::{PacketId, PacketPool, Waiting};
+use roamlab_mobility::snoop::Snoop;
+use roamlab_packet::{Addr, FlowId, PacketId, PacketPool, Snapshot, Waiting};
 use roamlab_radio::{AnyMedium, FileTransmitter, LossProcess, Order, Outages};
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, NodeId};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Index, IndexMut};
 use steps::Steps;
 
 mod apart;
+mod helped;
 mod in_flight;
 mod losing;
 mod medium;
@@ -126,6 +128,24 @@ struct SharedMedium {
     awake: bool,
 }
 
+/// A flow that a base station helps.
+#[derive(Clone, Debug)]
+struct Helped {
+    /// The host that receives its data.
+    host: Addr,
+    snoop: Snoop<Snapshot>,
+    /// When the pending event of the local timer is due.
+    alarm: Option<Time>,
+}
+
+/// The flows that a base station helps.
+#[derive(Clone, Debug, Default)]
+struct HelpedFlows {
+    flows: BTreeMap<FlowId, Helped>,
+    /// The first law that was violated, and when.
+    broken: Option<(String, Time)>,
+}
+
 /// Special properties of a link.
 mod flag {
     /// A packet that finds it idle has to pass its queue.
@@ -138,8 +158,10 @@ mod flag {
     pub(super) const TRACE: u8 = 1 << 3;
     /// It sends when its medium permits it.
     pub(super) const STATION: u8 = 1 << 4;
+    /// Its base station helps flows of its hosts.
+    pub(super) const HELPED: u8 = 1 << 7;
     /// Any of these: a packet that enters the link takes the slow path.
-    pub(super) const SLOW: u8 = QUEUE | FORCED | PRIORITY | TRACE | STATION;
+    pub(super) const SLOW: u8 = QUEUE | FORCED | PRIORITY | TRACE | STATION | HELPED;
     /// It lists the packets in flight: they may be removed, or its delay may change.
     pub(super) const TRACKED: u8 = 1 << 5;
     /// Signalling has separate grants: it takes no time of the link.
@@ -203,6 +225,8 @@ pub struct Link {
     pub changed: CauseId,
     /// (802.11) the hosts that its base station has associated.
     pub associations: Option<Box<Associations>>,
+    /// Flows that its base station helps.
+    helped: Option<Box<HelpedFlows>>,
     /// The packets that wait for it.
     queue: TxQueue,
     /// The rate, or of bearers that of the last transmission, and what of a nanosecond it left over.

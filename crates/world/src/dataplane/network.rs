@@ -281,7 +281,10 @@ impl Network {
         self.separate_signalling();
         for (node, id) in self.nodes.iter_mut().zip((0..).map(NodeId)) {
             node.inspects_packets = node.watches_uplink || cx.is_tracing();
-            node.treats_received = node.watches_uplink || node.clears_code_point || node.numbers;
+            node.treats_received = match node.serves {
+                Some(_) => node.numbers || node.helps,
+                None => node.watches_uplink || node.clears_code_point || node.numbers,
+            };
             if node.is_special() || cx.is_tracing() {
                 self.routes.mark_special(id);
             }
@@ -365,6 +368,7 @@ impl Network {
     /// of the causes of that; `None`: it was not in it.
     pub fn leave(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> Option<CauseId> {
         self.settle_bearers(host, cx);
+        self.links.forget_helped(self.cells.air(cell), self.nodes[host].addr);
         if let Some(uplink) = self.cells.detach(host, cell)? {
             let (queued, overtaking) = self.links.take_waiting(uplink, cx);
             match self.cells.uplink_choice(host) {
@@ -439,9 +443,9 @@ impl Network {
         self.cells.last_change(node)
     }
 
-    /// The first law that a numbered radio bearer has violated, and when.
+    /// The first law that a numbered radio bearer, or help for a flow, has violated, and when.
     pub fn violation(&mut self) -> Option<(String, Time)> {
-        self.radio_bearers.violation()
+        self.radio_bearers.violation().or_else(|| self.links.helped_violation())
     }
 
     /// Packets inside: in links, and at nodes.

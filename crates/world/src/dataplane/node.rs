@@ -59,8 +59,10 @@ pub struct Node {
     pub central: Option<Addr>,
     /// It is a central unit.
     pub is_central: bool,
-    /// (Mobile host) more happens to a packet that it receives over the air than IP input.
+    /// (Mobile host, base station) more happens to a packet that it receives over the air than IP input.
     pub treats_received: bool,
+    /// (Base station) it helps flows of its hosts.
+    pub helps: bool,
     /// Some agent here keeps copies of what is sent over the air.
     pub keeps_copies: bool,
     /// Base stations hang off it.
@@ -88,6 +90,7 @@ impl Node {
             central: None,
             is_central: false,
             treats_received: false,
+            helps: false,
             keeps_copies: false,
             is_access_router: false,
             serves: None,

@@ -28,7 +28,7 @@ use crate::run::world::{Planes, World};
 use crate::wifi::association::Associations;
 use crate::wifi::{Request, Stations};
 use roamlab_engine::{Duration, Rate, Streams, Time};
-use roamlab_packet::{Addr, Dscp};
+use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
     BearerShare, CellScheduler, Duplicates, Meter, Positions, Role, Schedule, Signal, SignalSpec, Transition,
@@ -78,6 +78,7 @@ pub fn build_shared(
     let cells = builder.cells();
     builder.routes();
     builder.hosts(&cells);
+    builder.help(&cells);
     builder.finish(cells, others, options.capture)
 }
 
@@ -431,6 +432,21 @@ impl<'a> Builder<'a> {
             Some(Informed { flow, spec: notice, rng, host })
         };
         (0..).zip(&self.scenario.flows).filter_map(informed).collect()
+    }
+
+    /// The base stations of the cells of a flow's host help the flow, if it asks for that.
+    fn help(&mut self, cells: &[Cell]) {
+        let scenario = self.scenario;
+        for (flow, spec) in (0..).map(FlowId).zip(&scenario.flows) {
+            let receiver = scenario.hosts.iter().find(|host| host.name == spec.path[1]);
+            let Some((params, host)) = spec.snoop.as_deref().zip(receiver) else { continue };
+            let addr = self.nodes[self.ids[host.name.as_str()]].addr;
+            for name in scenario.cells_of(host) {
+                let cell = &cells[number_of(name, cells)];
+                self.links.help(cell.air, (flow, addr), params);
+                self.nodes[cell.base_station].helps = true;
+            }
+        }
     }
 
     fn faults(&self) -> Vec<Fault> {

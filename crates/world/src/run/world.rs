@@ -228,6 +228,7 @@ impl World {
             Event::Ordered { node } => network.order_restored(node, cx),
             Event::Bearer { node, host } => cx.scheduler.push(cx.now, Event::BearerLast { node, host }),
             Event::BearerLast { node, host } => agents.bearer_timer((node, host), network, cx),
+            Event::LocalTimer { link, flow } => network.local_timer(link, flow, cx),
             Event::PathNotice { number } => self.flows.notice_path(number, &mut self.planes),
             Event::Endpoint { flow, side } => self.flows.endpoint_wake(flow, side, &mut self.planes),
             Event::App { flow } => self.flows.app_wake(flow, &mut self.planes),

@@ -6,3 +6,4 @@ mod quic_gap;
 #[cfg(feature = "quinn")]
 mod quinn;
 mod recovery;
+mod snoop;

@@ -44,6 +44,7 @@ impl Links {
             losing: None,
             changes: Vec::new(),
             changed: CauseId::NONE,
+            helped: None,
             queue,
             rate,
             remainder: 0,

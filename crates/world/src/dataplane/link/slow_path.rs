@@ -18,7 +18,10 @@ impl Links {
             return self.enter_queue(id, packet, cx);
         }
         cx.trace(&packet, Stop::LinkEnqueue, Location::Link(id));
-        if self.hot(id).flags & flag::FORCED != 0 {
+        if self.hot(id).flags & (flag::FORCED | flag::HELPED) != 0 {
+            if self.is_helped(id, &packet, cx) {
+                return self.enter_helped(id, packet, cx);
+            }
             match forced_event(&mut self[id].forced, &cx.pool[&packet]) {
                 None => {}
                 Some(ForcedEvent::Loss) => {
@@ -45,7 +48,7 @@ impl Links {
 
     /// A packet that no forced event stops: to the signalling that overtakes, or to the queue.
     #[inline(always)]
-    fn enter(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
+    pub(super) fn enter(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         let (is_station, entering) = (self.hot(id).flags & flag::STATION != 0, &cx.pool[&packet]);
         let (is_plain, is_management) = (entering.is_plain(), entering.is_management());
         if is_station

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::dataplane::link::{End, InFlight, Link, Lost};
 use crate::ids::CellId;
 use roamlab_engine::Time;
-use roamlab_packet::{Addr, DropReason, PacketId};
+use roamlab_packet::{Addr, DropReason, FlowId, PacketId, TcpFlags};
 use roamlab_record::Stop;
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, Location, NodeId};
@@ -65,9 +65,9 @@ impl Network {
                     cx.lose_by(packet, DropReason::Detached, Location::Node(node), cause);
                     return LocalDelivery::Refused(from, cell);
                 }
-                let numbered = cell.is_some() && self.nodes[node].numbers;
-                let received = match numbered {
-                    true => self.receive_up((link, node), packet, started, cx),
+                let treated = cell.is_some() && self.nodes[node].treats_received;
+                let received = match treated {
+                    true => self.treat_sent((link, node), packet, started, cx),
                     false => Some(packet),
                 };
                 let Some(packet) = received else { return LocalDelivery::Nothing };
@@ -82,6 +82,47 @@ impl Network {
             },
         };
         self.ip_input(node, packet, link, listener, cx)
+    }
+
+    /// A base station with numbered bearers, or one that helps flows, receives a packet of a host; `None`: it has taken it.
+    #[inline(never)]
+    fn treat_sent(
+        &mut self,
+        (link, node): (LinkId, NodeId),
+        packet: PacketId,
+        started: Time,
+        cx: &mut Context,
+    ) -> Option<PacketId> {
+        let packet = match self.nodes[node].numbers {
+            true => self.receive_up((link, node), packet, started, cx)?,
+            false => packet,
+        };
+        let Some(cell) = self.nodes[node].serves.filter(|_| self.nodes[node].helps) else {
+            return Some(packet);
+        };
+        let (ends, received) = (cx.pool.ends(&cx.pool[&packet]), &cx.pool[&packet]);
+        let (flow, flags) = (received.flow, received.flags());
+        let opens_or_ends = flags.has(TcpFlags::SYN) || flags.has(TcpFlags::FIN);
+        if !received.is_tcp() || received.payload() > 0 || !flags.has(TcpFlags::ACK) || opens_or_ends {
+            return Some(packet);
+        }
+        let header = cx.pool.tcp_header(&packet);
+        let ack = (header.ack, header.window);
+        if !self.links.suppresses(self.cells.air(cell), (flow, ends.0), ack, cx) {
+            return Some(packet);
+        }
+        cx.lose(packet, DropReason::SuppressedAck, Location::Node(node));
+        None
+    }
+
+    /// The local timer of a base station for a flow may have expired. Its state is lost with the host.
+    pub fn local_timer(&mut self, air: LinkId, flow: FlowId, cx: &mut Context) {
+        let Some(host) = self.links.helped_host(air, flow) else { return };
+        let here = self.nodes[self.links[air].from].serves.zip(self.nodes.at(host));
+        if here.is_none_or(|(cell, host)| !self.cells.hears(host, cell, cx.now)) {
+            self.links.forget_helped(air, host);
+        }
+        self.links.local_timer(air, flow, cx);
     }
 
     /// The packet is a preamble of a host that can hear the cell: it need not be in it.
