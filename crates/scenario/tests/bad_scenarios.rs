@@ -479,12 +479,6 @@ fn snoop_needs_tcp_to_a_host_and_values_in_range() {
         ("snoop = {}", "snoop = { treshold = 2 }", "treshold", "threshold"),
         (
             "kind = \"hard\"\ngap = \"50 ms\"",
-            "kind = \"802.11\"",
-            "flows[0].snoop",
-            "send lost frames again themselves",
-        ),
-        (
-            "kind = \"hard\"\ngap = \"50 ms\"",
             "kind = \"soft\"\noverlap = \"50 ms\"",
             "flows[0].snoop",
             "two cells at a time",
