@@ -234,7 +234,7 @@ def defaults() -> dict[str, dict[str, Any]]:
             )
         ).parameters["flows"][0]["path_change"],
         "snoop.md default": Scenario(
-            _SMALLEST.replace(
+            _SMALLEST.partition("scheduler = ")[0].replace(
                 'path = ["n0", "n1"]\ntransport',
                 'snoop = {}\npath = ["n0", "NAME"]\ntransport',
             )
