@@ -42,7 +42,7 @@ const STEPS: [(&str, &str); 34] = [
 ];
 
 /// Why a packet was lost.
-const REASONS: [(&str, &str); 22] = [
+const REASONS: [(&str, &str); 23] = [
     ("queue-overflow", "the queue was full"),
     ("forwarded-overflow", "the queue had no room for forwarded packets"),
     ("early-drop", "the queue dropped it before it was full"),
@@ -58,6 +58,7 @@ const REASONS: [(&str, &str); 22] = [
     ("discard-timer", "it had waited in its bearer for too long"),
     ("late", "its receiver no longer waited for it"),
     ("copy-released", "its copy was not needed"),
+    ("suppressed-ack", "a base station hid this duplicate acknowledgement, and sent the segment again"),
     ("frame-loss", "the frame was lost on the air"),
     ("retry-limit", "its last retry on the air failed"),
     ("forced-loss", "the scenario drops it"),

@@ -34,8 +34,6 @@ named! {
         DiscardTimer => "discard-timer",
         /// It reached its receiver after the receiver had stopped waiting for it (PDCP t-Reordering).
         Late => "late",
-        /// A base station has ended a duplicate acknowledgement: it sends the missing segment again itself (Snoop).
-        SuppressedAck => "suppressed-ack",
         /// A retained copy of a packet that was sent over the air was released; the original is not lost by
         /// it.
         CopyReleased => "copy-released",
@@ -54,6 +52,8 @@ named! {
         NoEndpoint => "no-endpoint",
         /// The link lost it at random (`loss`).
         RandomLoss => "random-loss",
+        /// A base station has ended a duplicate acknowledgement: it sends the missing segment again itself (Snoop).
+        SuppressedAck => "suppressed-ack",
     }
 }
 

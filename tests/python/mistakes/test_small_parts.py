@@ -173,7 +173,7 @@ def test_a_bisection_may_end_at_either_end() -> None:
 def test_values_of_a_search_have_both_ends() -> None:
     values = threshold._values(("4 pkt", "8 pkt"), 2)
     assert [values(at) for at in range(len(values))] == ["4 pkt", "6 pkt", "8 pkt"]
-    assert threshold._condition("flows.f.timeouts <= 1").holds(1.0, 1.0)
+    assert threshold.condition_of("flows.f.timeouts <= 1").holds(1.0, 1.0)
     assert stats.clopper_pearson(0, 10, 0.05)[1] == pytest.approx(1 - 0.025 ** (1 / 10))
 
 
