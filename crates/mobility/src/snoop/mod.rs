@@ -11,7 +11,7 @@
 //! | --- | --- |
 //! | above all seen | kept; the local timer starts |
 //! | below the highest seen, not kept | kept, marked as one that the sender has sent again |
-//! | kept | the newer copy is kept, marked; the local timer starts anew |
+//! | kept | the newer copy is kept, marked; the local timer starts again |
 //! | acknowledged before, or no room | nothing |
 //!
 //! | acknowledgement from the host | action |

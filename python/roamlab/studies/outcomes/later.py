@@ -159,9 +159,12 @@ def study(runs: int, store: Path, threads: int, draft: Path) -> tuple[Report, di
 
 def headline(found: list[Worth]) -> str:
     """The verdicts over all settings."""
+    return f"Of {len(found)} main results {_counts(found)}."
+
+
+def _counts(found: list[Worth]) -> str:
     counts = Counter(each.over_all for each in found)
-    parts = [f"{counts[verdict]} {_DO[verdict]}" for verdict in FINAL_VERDICTS if counts[verdict]]
-    return f"Of {len(found)} main results {_joined(parts)}."
+    return _joined([f"{counts[verdict]} {_DO[verdict]}" for verdict in FINAL_VERDICTS if counts[verdict]])
 
 
 _DO = {
@@ -175,11 +178,8 @@ _DO = {
 def sentence(of: Paper, found: list[Worth]) -> str:
     """The main results of a paper: over all settings, and the conditions under which they have another verdict."""
     own = [each for each in found if each.paper == of.paper]
-    counts = Counter(each.over_all for each in own)
-    parts = [f"{counts[verdict]} {_DO[verdict]}" for verdict in FINAL_VERDICTS if counts[verdict]]
-    said = f"Of its {len(own)} main results {_joined(parts)}."
-    conditions = [name for question in (DURATIONS, SENDERS) for name in question.names if name != PRINTED]
-    for name in conditions:
+    said = f"Of its {len(own)} main results {_counts(own)}."
+    for name in _conditions():
         turned = [
             f"{each.claim} ({each.under[PRINTED]}, then {each.under[name]})"
             for each in own

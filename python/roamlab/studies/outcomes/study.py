@@ -190,7 +190,7 @@ _ASSUMPTIONS = {
         ),
         Assumption(
             "windows",
-            "a sender has the windows of its own defaults, not the 20 to 64 segments of the papers",
+            "a sender has its default windows, not the 20 to 64 segments of the papers",
             "no current host has a window this small",
         ),
         Assumption(
