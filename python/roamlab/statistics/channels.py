@@ -220,15 +220,27 @@ class Judged:
     chain: Traits
 
 
-def traits(rates: Series, lags: NDArray[np.int64], low: float) -> Traits:
-    """The traits of a series, with rates below `low` as low ones."""
-    away = rates - rates.mean()
-    variance = float(away @ away) / len(rates)
-    found = [float(away[lag:] @ away[:-lag]) / (len(rates) - lag) for lag in lags.tolist()]
-    correlation = np.array(found) / variance if variance > 0 else np.ones(len(lags))
-    edges = np.diff(np.concatenate([[0], (rates < low).astype(int), [0]]))
-    runs = np.flatnonzero(edges == -1) - np.flatnonzero(edges == 1)
-    return Traits(float(rates.mean()), correlation, float((rates < low).mean()), runs.astype(float))
+def correlations(series: Sequence[Series], lags: Sequence[int]) -> Series:
+    """The correlation of the rate over some numbers of steps, about the mean of all series; 1 of a constant rate."""
+    rows = np.concatenate(series)
+    mean, variance = rows.mean(), rows.var()
+    if variance == 0:
+        return np.ones(len(lags))
+    pairs = (
+        [(each[lag:] - mean) * (each[:-lag] - mean) for each in series if len(each) > lag] for lag in lags
+    )
+    return np.array([np.concatenate(each).mean() / variance for each in pairs])
+
+
+def traits(series: Sequence[Series], lags: Sequence[int], low: float) -> Traits:
+    """The traits of all series together, with rates below `low` as low ones."""
+    rows = np.concatenate(series)
+    lengths = []
+    for each in series:
+        edges = np.diff(np.concatenate([[0], (each < low).astype(int), [0]]))
+        lengths.append(np.flatnonzero(edges == -1) - np.flatnonzero(edges == 1))
+    runs = np.concatenate(lengths).astype(float)
+    return Traits(float(rows.mean()), correlations(series, lags), float((rows < low).mean()), runs)
 
 
 def judged(rates: Series, step_s: float, states: int | None) -> Judged:
@@ -238,4 +250,4 @@ def judged(rates: Series, step_s: float, states: int | None) -> Judged:
     low = LOW * float(np.median(rates))
     chain = fitted([first], step_s, states)
     drawn = chain.drawn(_DRAWN, np.random.default_rng(1))
-    return Judged(lags, *(traits(each, lags, low) for each in (first, second, drawn)))
+    return Judged(lags, *(traits([each], lags.tolist(), low) for each in (first, second, drawn)))

@@ -11,6 +11,7 @@ import pytest
 
 import drives
 import validate
+from roamlab.statistics.channels import LOW, traits
 
 DRIVE = Path(os.environ.get("ROAMLAB_DATA", ""), "traces/handovers-2023/drive.csv.gz")
 needs_drives = pytest.mark.skipif(not DRIVE.is_file(), reason="$ROAMLAB_DATA has no drives")
@@ -73,11 +74,11 @@ def test_a_chain_of_one_half_is_near_the_other_half() -> None:
     first, second = drives.halves(drives.of_table(drives.read(DRIVE), "lte", "down"))
     chain = drives.joined(drives.levels(first))
     halves = [[s.between_moves() for drive in half for s in drive] for half in (first, second)]
-    low = validate.LOW * float(np.median(np.concatenate([rates for half in halves for rates in half])))
-    own = [validate.traits(series, low) for series in halves]
-    drawn = validate.traits([chain.drawn(400_000, np.random.default_rng(1))], low)
+    low = LOW * float(np.median(np.concatenate([rates for half in halves for rates in half])))
+    own = [traits(series, validate.lags(), low) for series in halves]
+    drawn = traits([chain.drawn(400_000, np.random.default_rng(1))], validate.lags(), low)
     assert drawn.correlation[:4] == pytest.approx(own[1].correlation[:4], abs=0.15)
-    assert drawn.low_s == pytest.approx(own[1].low_s, rel=0.25)
+    assert drawn.low_length == pytest.approx(own[1].low_length, rel=0.25)
     assert drawn.low_share == pytest.approx(own[1].low_share, abs=0.05)
     # A level lasts for 600 steps.
     assert drawn.mean == pytest.approx(own[0].mean, rel=0.1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -21,7 +20,7 @@ from drives import DIRECTIONS, STEP_S, factors, halves, joined, levels, of_table
 from roamlab.base.figures import label, new_figure, save
 from roamlab.running.run import simulate
 from roamlab.scenarios.scenario import Scenario
-from roamlab.statistics.channels import fitted
+from roamlab.statistics.channels import LOW, correlations, fitted, traits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from roamlab.base.figures import SavedFigure
 
 LAGS_S = (0.5, 2.0, 5.0, 10.0, 50.0)
-LOW = 0.25
-"""A low rate: below this part of the median."""
 DRAWN = 1_000_000
 """Steps that are drawn of a chain for its traits: levels last 600."""
 WINDOW = 60
@@ -48,38 +45,9 @@ transport = {{ kind = "tcp", profile = "linux-6", variant = "{variant}" }} }}]
 """
 
 
-@dataclass(frozen=True)
-class Traits:
-    """Properties of rates, by which a chain is judged."""
-
-    mean: float
-    correlation: Series
-    """At `LAGS_S`."""
-    low_share: float
-    low_s: float
-    """The mean length of a low period."""
-
-
-def correlations(series: Sequence[Series], lags: Sequence[int]) -> Series:
-    """The correlation of the rate over some numbers of steps, about the mean of all series."""
-    rows = np.concatenate(series)
-    mean, variance = rows.mean(), rows.var()
-    found = []
-    for lag in lags:
-        pairs = [(each[lag:] - mean) * (each[:-lag] - mean) for each in series if len(each) > lag]
-        found.append(np.concatenate(pairs).mean() / variance)
-    return np.array(found)
-
-
-def traits(series: Sequence[Series], low: float) -> Traits:
-    """The traits of all series together."""
-    rows = np.concatenate(series)
-    correlation = correlations(series, [round(lag_s / STEP_S) for lag_s in LAGS_S])
-    lengths: list[int] = []
-    for each in series:
-        edges = np.diff(np.concatenate([[0], (each < low).astype(int), [0]]))
-        lengths += (np.flatnonzero(edges == -1) - np.flatnonzero(edges == 1)).tolist()
-    return Traits(rows.mean(), correlation, float((rows < low).mean()), float(np.mean(lengths)) * STEP_S)
+def lags() -> list[int]:
+    """`LAGS_S` in steps."""
+    return [round(lag_s / STEP_S) for lag_s in LAGS_S]
 
 
 def windows(drives: Sequence[list[Stretch]]) -> list[tuple[Series, Series]]:
@@ -133,10 +101,12 @@ def judge(
     lines = []
     sets = (("first half", between[0]), ("second half", between[1]), ("chain of the first", [drawn]))
     for name, series in sets:
-        of = traits(series, low)
+        of = traits(series, lags(), low)
         mean = chain.mean() if name.startswith("chain") else of.mean
         told = " | ".join(f"{value:.2f}" for value in of.correlation)
-        lines.append(f"| {name} | {told} | {of.low_share:.2f} | {of.low_s:.1f} s | {mean:.1f} Mbit/s |")
+        lines.append(
+            f"| {name} | {told} | {of.low_share:.2f} | {of.low_length * STEP_S:.1f} s | {mean:.1f} Mbit/s |"
+        )
     recorded = windows(second)
     if most is not None:
         chosen = np.random.default_rng(2).permutation(len(recorded))[:most]
@@ -153,7 +123,7 @@ def judge(
 
 def draw(drives: dict[tuple[str, str, str], list[dict[str, str]]], folder: Path) -> SavedFigure:
     """The correlations of both halves, of the chain of the first, and of a chain without levels."""
-    lags = [1, 2, 3, 4, 6, 8, 10, 14, 20, 28, 40, 56, 80, 100]
+    shown_lags = [1, 2, 3, 4, 6, 8, 10, 14, 20, 28, 40, 56, 80, 100]
     names = {"lte": "LTE", "nsa": "5G below 6 GHz"}
     ways = {"down": "downloads", "up": "uploads"}
     with new_figure(4, row_inches=2.1) as (figure, all_axes):
@@ -168,7 +138,7 @@ def draw(drives: dict[tuple[str, str, str], list[dict[str, str]]], folder: Path)
                 "the same without levels": [fitted(own, STEP_S).drawn(DRAWN, rng)],
             }
             for name, series in shown.items():
-                axes.plot(np.array(lags) * STEP_S, correlations(series, lags), label=name)
+                axes.plot(np.array(shown_lags) * STEP_S, correlations(series, shown_lags), label=name)
             axes.set_title(f"{names[family]}, {ways[way]}", loc="left", fontsize=9)
             axes.set_ylim(0, 1)
             label(axes, ("time between two rates", "s"), ("correlation", "1"))
